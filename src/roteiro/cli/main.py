@@ -46,11 +46,11 @@ COMMANDS: dict[str, Command] = {
 class LazyGroup(TyperGroup):
     """Imports a command's module when that command is the one to run."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+    def list_commands(self, ctx: click.Context) -> list[str]:
         """Names in the table's order."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load the command's own Typer application."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
@@ -60,7 +60,7 @@ class LazyGroup(TyperGroup):
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the table's lines, so that help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
@@ -69,7 +69,7 @@ class LazyGroup(TyperGroup):
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
 
 
-def _print_version(value: bool) -> None:  # noqa: FBT001
+def _print_version(value: bool) -> None:
     if value:
         typer.echo(f"roteiro {__version__}")
         raise typer.Exit
@@ -77,7 +77,7 @@ def _print_version(value: bool) -> None:  # noqa: FBT001
 
 @app.callback()
 def root(
-    version: bool = typer.Option(  # noqa: ARG001, FBT001
+    version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Show the version."
     ),
 ) -> None:
