@@ -14,7 +14,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from roteiro.graph.model import Edge, Marker, Node, NodeKind
+from roteiro.graph.extract.links import Link
+from roteiro.graph.model import Marker, Node, NodeKind
 
 FILE_SCOPE: Final = -1
 """The scope index that stands for the file itself."""
@@ -34,6 +35,7 @@ class Def(NamedTuple):
 
     qualname: str
     kind: NodeKind
+    line: int
     parent: int
     flags: str
     params: tuple[tuple[str, str], ...]
@@ -80,31 +82,15 @@ class Ref(NamedTuple):
     line: int
 
 
-class Link(NamedTuple):
-    """Something a person wrote in a comment, a docstring or a document; edges from it are `authored`.
-
-    `source` is the key of the node whose text holds it. `kind`: `link` for `[[path#Symbol]]` (`target`
-    is the text between the brackets), `adr` for a mention of an ADR (`target` is its four digits),
-    `supersedes` for an ADR that replaces another.
-    """
-
-    source: str
-    kind: str
-    target: str
-    line: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileHeader:
     """What the symbol table needs of a file. `package` is the package or namespace it declares.
 
-    `exports` is a stated list of public names (`__all__`), None where the file states none. `keys` are
-    the keys of documents' nodes (`adr:0007`, `adr:0007#context`, `doc:README.md`), for links to find.
+    `exports` is a stated list of public names (`__all__`), None where the file states none.
     """
 
     lang: str
     package: str = ""
-    keys: tuple[str, ...] = ()
     defs: tuple[Def, ...] = ()
     binds: tuple[Bind, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -122,7 +108,6 @@ class FileBody:
     blocks: tuple[int, ...] = ()
     binds: tuple[Bind, ...] = ()
     refs: tuple[Ref, ...] = ()
-    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +115,8 @@ class FileFacts:
     """Everything extracted from one file. `nodes` begin with the file's own node.
 
     `mentions` are the names that the file's references and declarations use: a change of one of these
-    names' definitions elsewhere can change this file's edges. `edges` are those that the file alone
-    decides (containment, links written by people).
+    names' definitions elsewhere can change this file's edges. `links` are what
+    people wrote in comments and prose. All edges, containment included, are made by linking.
     """
 
     path: str
@@ -139,8 +124,8 @@ class FileFacts:
     header: FileHeader
     body: FileBody
     nodes: tuple[Node, ...]
-    edges: tuple[Edge, ...]
     markers: tuple[Marker, ...]
+    links: tuple[Link, ...]
     mentions: frozenset[str]
     lines: int
 
@@ -156,7 +141,6 @@ def header_to_json(header: FileHeader) -> str:
         [
             header.lang,
             header.package,
-            header.keys,
             header.defs,
             header.binds,
             header.imports,
@@ -167,11 +151,10 @@ def header_to_json(header: FileHeader) -> str:
 
 def header_from_json(text: str | bytes) -> FileHeader:
     """The header that `header_to_json` wrote."""
-    lang, package, keys, defs, binds, imports, exports = json.loads(text)
+    lang, package, defs, binds, imports, exports = json.loads(text)
     return FileHeader(
         lang=lang,
         package=package,
-        keys=tuple(keys),
         defs=tuple(_def(row) for row in defs),
         binds=tuple(map(Bind._make, binds)),
         imports=tuple(map(Import._make, imports)),
@@ -181,24 +164,23 @@ def header_from_json(text: str | bytes) -> FileHeader:
 
 def body_to_json(body: FileBody) -> str:
     """A compact text; `body_from_json` gives an equal body back."""
-    return _dumps([body.blocks, body.binds, body.refs, body.links])
+    return _dumps([body.blocks, body.binds, body.refs])
 
 
 def body_from_json(text: str | bytes) -> FileBody:
     """The body that `body_to_json` wrote."""
-    blocks, binds, refs, links = json.loads(text)
+    blocks, binds, refs = json.loads(text)
     return FileBody(
         blocks=tuple(blocks),
         binds=tuple(map(Bind._make, binds)),
         refs=tuple(map(Ref._make, refs)),
-        links=tuple(map(Link._make, links)),
     )
 
 
 def _def(row: list[Any]) -> Def:
-    qualname, kind, parent, flags, params, returns, bases = row
+    qualname, kind, line, parent, flags, params, returns, bases = row
     pairs = tuple((name, kind_) for name, kind_ in params)
-    return Def(qualname, kind, parent, flags, pairs, returns, tuple(bases))
+    return Def(qualname, kind, line, parent, flags, pairs, returns, tuple(bases))
 
 
 def _dumps(value: object) -> str:
