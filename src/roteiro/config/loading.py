@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +71,7 @@ def load(
     project = paths.project_file(folder)
     if project is not None:
         layers.append(read_file(project, "project"))
-    entries = merge(layers)
+    entries = _found_out(merge(layers), home)
     root = paths.work_tree_root(folder) or folder
     config = _config(entries, home=home, root=root)
     return LoadedConfig(config=config, entries=entries, warnings=_warnings(layers, entries))
@@ -100,15 +100,25 @@ def _warnings(layers: list[Layer], entries: Mapping[str, Effective]) -> tuple[st
     return (*unknown, *refused)
 
 
+def _found_out(entries: dict[str, Effective], home: Path) -> dict[str, Effective]:
+    """Fill in the defaults that depend on the machine, so that what is shown is what is in force."""
+    computed: dict[str, Any] = {
+        "serve.memory_budget_mb": memory_budget_mb(),
+        "paths.model_store": home / "models",
+    }
+    for name, value in computed.items():
+        if entries[name].value is None:
+            entries[name] = replace(entries[name], value=value)
+    return entries
+
+
 def _config(entries: Mapping[str, Effective], *, home: Path, root: Path) -> Config:
     def section(name: str) -> dict[str, Any]:
         prefix = f"{name}."
         return {k.removeprefix(prefix): e.value for k, e in entries.items() if k.startswith(prefix)}
 
-    serve = section("serve")
-    serve["memory_budget_mb"] = serve["memory_budget_mb"] or memory_budget_mb()
     return Config(
-        serve=ServeConfig(**serve),
+        serve=ServeConfig(**section("serve")),
         models=ModelsConfig(**section("models")),
         debt=DebtConfig(ignore=entries["debt.ignore"].value),
         paths=PathsConfig(home=home, model_store=entries["paths.model_store"].value or home / "models"),

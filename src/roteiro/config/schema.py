@@ -14,7 +14,7 @@ from pathlib import Path
 class ServeConfig:
     """`[serve]`. Sizes in MiB where the name says `_mb`, in seconds where it says `_s`.
 
-    `models` None serves every installed model. `memory_budget_mb` 0 means half of RAM was not known.
+    `models` None serves every installed model.
     `threads` and `gpu_layers` None mean: found out at start, with the reason logged.
     """
 
