@@ -16,7 +16,7 @@ from roteiro.chat.messages import Tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedCall:
-    """A call that was proved whole. `arguments` is the text of a JSON object; `id` is the model's own, if any."""
+    """A call proved whole. `arguments` is the text of a JSON object; `id` is the model's own, if any."""
 
     name: str
     arguments: str
@@ -66,7 +66,7 @@ class CallReader(Protocol):
     """Reads one call region incrementally, from its opening marker on."""
 
     def receive(self, text: str) -> list[ReaderEvent]:
-        """Take more text. After `NotACall` or `RegionEnded` the reader is spent."""
+        """Take more text. `RegionEnded` comes last, after `NotACall` too; then the reader is spent."""
 
     def finish(self) -> list[ReaderEvent]:
         """The turn is over. A call that is not whole yields no `CallClosed`."""
@@ -82,12 +82,14 @@ class Envelope:
     `openers`: literal markers, any of which begins a region, opening marker included in what the reader
     gets. `closing`: `delimited` is proved by `closer`, `self_closing` by the body's grammar.
     `line_start`: True where an opener only counts at the beginning of the text or of a line (bare JSON).
+    `anywhere`: further openers that count in any place, whatever `line_start` says (`<|python_tag|>`).
     """
 
     openers: tuple[str, ...]
     closing: Literal["delimited", "self_closing"]
     closer: str | None = None
     line_start: bool = False
+    anywhere: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
