@@ -1,11 +1,11 @@
-"""What one file says, before anything is known about the other files.
+r"""What one file says, before anything is known about the other files.
 
 Owns the values that extraction returns, the store keeps and linking reads, and their compact JSON form.
 Knows no tree-sitter, no SQL and no other file: names are left as the file spells them. Thread: any.
 
 Expressions are kept as short texts, the same in every language: a head and steps, `self.pool.get()[].run`.
 A head is a name, or `'str` and the like for a literal; the steps are `.name`, `()` for a call and `[]` for
-an element; `|` separates alternatives (`a or b`, `X | None`). A path separator (`::`, `->`, `\\`) is a dot.
+an element; `|` separates alternatives (`a or b`, `X | None`). A path separator (`::`, `->`, `\`) is a dot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import json
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from roteiro.graph.extract.links import Link
 from roteiro.graph.model import Marker, Node, NodeKind
 
 FILE_SCOPE: Final = -1
@@ -82,15 +81,31 @@ class Ref(NamedTuple):
     line: int
 
 
+class Link(NamedTuple):
+    """Something a person wrote in a comment, a docstring or a document; edges from it are `authored`.
+
+    `source` is the key of the node whose text holds it. `kind`: `link` for `[[path#Symbol]]` (`target`
+    is the text between the brackets), `adr` for a mention of an ADR (`target` is its four digits),
+    `supersedes` for an ADR that replaces another.
+    """
+
+    source: str
+    kind: str
+    target: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileHeader:
     """What the symbol table needs of a file. `package` is the package or namespace it declares.
 
-    `exports` is a stated list of public names (`__all__`), None where the file states none.
+    `exports` is a stated list of public names (`__all__`), None where the file states none. `keys` are
+    the keys of a document's nodes (`adr:0007`, `adr:0007#context`, `doc:README.md`), for links to find.
     """
 
     lang: str
     package: str = ""
+    keys: tuple[str, ...] = ()
     defs: tuple[Def, ...] = ()
     binds: tuple[Bind, ...] = ()
     imports: tuple[Import, ...] = ()
@@ -108,6 +123,7 @@ class FileBody:
     blocks: tuple[int, ...] = ()
     binds: tuple[Bind, ...] = ()
     refs: tuple[Ref, ...] = ()
+    links: tuple[Link, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +131,8 @@ class FileFacts:
     """Everything extracted from one file. `nodes` begin with the file's own node.
 
     `mentions` are the names that the file's references and declarations use: a change of one of these
-    names' definitions elsewhere can change this file's edges. `links` are what
-    people wrote in comments and prose. All edges, containment included, are made by linking.
+    names' definitions elsewhere can change this file's edges. All edges,
+    containment and authored links included, are made by linking.
     """
 
     path: str
@@ -125,7 +141,6 @@ class FileFacts:
     body: FileBody
     nodes: tuple[Node, ...]
     markers: tuple[Marker, ...]
-    links: tuple[Link, ...]
     mentions: frozenset[str]
     lines: int
 
@@ -141,6 +156,7 @@ def header_to_json(header: FileHeader) -> str:
         [
             header.lang,
             header.package,
+            header.keys,
             header.defs,
             header.binds,
             header.imports,
@@ -151,10 +167,11 @@ def header_to_json(header: FileHeader) -> str:
 
 def header_from_json(text: str | bytes) -> FileHeader:
     """The header that `header_to_json` wrote."""
-    lang, package, defs, binds, imports, exports = json.loads(text)
+    lang, package, keys, defs, binds, imports, exports = json.loads(text)
     return FileHeader(
         lang=lang,
         package=package,
+        keys=tuple(keys),
         defs=tuple(_def(row) for row in defs),
         binds=tuple(map(Bind._make, binds)),
         imports=tuple(map(Import._make, imports)),
@@ -164,16 +181,17 @@ def header_from_json(text: str | bytes) -> FileHeader:
 
 def body_to_json(body: FileBody) -> str:
     """A compact text; `body_from_json` gives an equal body back."""
-    return _dumps([body.blocks, body.binds, body.refs])
+    return _dumps([body.blocks, body.binds, body.refs, body.links])
 
 
 def body_from_json(text: str | bytes) -> FileBody:
     """The body that `body_to_json` wrote."""
-    blocks, binds, refs = json.loads(text)
+    blocks, binds, refs, links = json.loads(text)
     return FileBody(
         blocks=tuple(blocks),
         binds=tuple(map(Bind._make, binds)),
         refs=tuple(map(Ref._make, refs)),
+        links=tuple(map(Link._make, links)),
     )
 
 

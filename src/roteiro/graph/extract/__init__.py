@@ -1,0 +1,54 @@
+"""Extraction: one file's bytes in, one file's facts out. Pure; runs in worker processes.
+
+Owns the order of the parts (symbols, comments, markers, links). Knows no other file and no store.
+Odd input (syntax errors, nesting, huge lines, bad encodings) gives fewer facts, never an exception.
+"""
+
+from __future__ import annotations
+
+from roteiro.graph.extract.assemble import Assembly, mentions, nodes_of
+from roteiro.graph.extract.facts import FileFacts, Link
+from roteiro.graph.extract.languages import LANGUAGES, Language, language_of
+from roteiro.graph.extract.links import links_in
+from roteiro.graph.extract.parsing import grammar_versions, parse
+from roteiro.graph.extract.symbols import Builder
+from roteiro.graph.model import Node
+
+__all__ = ["EXTRACTOR_VERSION", "extract", "language_of"]
+
+EXTRACTOR_VERSION = f"1 {grammar_versions()}"
+"""What decides whether kept facts can be used again: our own number and the grammars' versions."""
+
+
+def extract(path: str, data: bytes, lang: str) -> FileFacts:
+    """What the file at `path` says, read as `lang` (see `language_of`)."""
+    return _extract_code(path, data, LANGUAGES[lang])
+
+
+def _extract_code(path: str, data: bytes, language: Language) -> FileFacts:
+    builder = Builder(language, data, parse(language, data))
+    builder.run()
+    assembly = Assembly(builder)
+    nodes = nodes_of(path, builder)
+    header, body = assembly.header(), assembly.body(_links(builder, nodes))
+    return FileFacts(
+        path=path,
+        lang=language.name,
+        header=header,
+        body=body,
+        nodes=nodes,
+        markers=(),
+        mentions=mentions(header, body),
+        lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
+    )
+
+
+def _links(builder: Builder, nodes: tuple[Node, ...]) -> tuple[Link, ...]:
+    """Links that people wrote in comments and docstrings, from the symbol that holds them."""
+    if b"[[" not in builder.data and b"ADR" not in builder.data:
+        return ()
+    return tuple(
+        link
+        for comment in builder.comments.found
+        for link in links_in(comment.text, source=nodes[comment.symbol + 1].key, line=comment.line)
+    )

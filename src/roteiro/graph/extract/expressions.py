@@ -1,0 +1,116 @@
+"""Turns an expression of any language into the short text that facts keep (`self.pool.get().run`).
+
+Walks down the left side of an expression with a table of the language's node types; what does not
+decide the value's type (arguments, indexes) is dropped. Knows no scopes. Thread: any.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from roteiro.graph.extract.languages import Language
+from roteiro.graph.extract.parsing import SyntaxNode
+
+_SIMPLE: Final = re.compile(rb"[^\W\d][\w$]*(?:\.[^\W\d][\w$]*)*")
+_SEPARATORS: Final = re.compile(rb"\s*(?:::|->|\?\.|\\|!\.)\s*")
+_TYPE_NOISE: Final = re.compile(
+    r"\b(?:dyn|mut|const|struct|enum|class|final|readonly|impl)\s|'\w+\s?|[&*?\s\"']"
+)
+_TYPE_CHARS: Final = re.compile(r"[\w.$\[\],|]{1,160}")
+_MAX_STEPS: Final = 24
+_MAX_TEXT: Final = 200
+_MAX_DEPTH: Final = 4
+
+
+class Expressions:
+    """Reads expressions of one file."""
+
+    __slots__ = ("_data", "_language", "_literals", "_steps", "_words")
+
+    def __init__(self, language: Language, data: bytes) -> None:
+        self._language = language
+        self._data = data
+        self._steps = language.steps
+        self._literals = language.literals
+        self._words = language.words
+
+    def text(self, node: SyntaxNode) -> str:
+        """The node's source text, as it stands."""
+        return self._data[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def name(self, node: SyntaxNode) -> str:
+        """A name or dotted path, its separators made dots; "" where the node is something else."""
+        raw = self._data[node.start_byte : node.end_byte]
+        if len(raw) > _MAX_TEXT:
+            return ""
+        if not _SIMPLE.fullmatch(raw):
+            raw = _SEPARATORS.sub(b".", raw).lstrip(b".$@:~")
+        return raw.decode("utf-8", "replace")
+
+    def value(self, node: SyntaxNode, depth: int = 0) -> str:
+        """The expression as facts keep it; "" where nothing can be said about it."""
+        raw = self._data[node.start_byte : node.end_byte]
+        if len(raw) <= _MAX_TEXT and _SIMPLE.fullmatch(raw):
+            text = raw.decode("utf-8", "replace")
+            word = self._words.get(text)
+            return text if word is None else "'" + word
+        return self._walk(node, depth)
+
+    def type(self, node: SyntaxNode) -> str:
+        """A type's text: names, brackets, commas and `|`; "" where it is none of the simple kinds."""
+        if node.end_byte - node.start_byte > _MAX_TEXT:
+            return ""
+        text = _TYPE_NOISE.sub("", self.text(node).lstrip(": ")).replace("::", ".").replace("\\", ".")
+        text = text.replace("<", "[").replace(">", "]").lstrip(".")
+        return text if _TYPE_CHARS.fullmatch(text) else ""
+
+    def _walk(self, node: SyntaxNode, depth: int) -> str:
+        steps: list[str] = []
+        current: SyntaxNode | None = node
+        for _ in range(_MAX_STEPS):
+            if current is None:
+                return ""
+            kind = current.type
+            step = self._steps.get(kind)
+            if step is None:
+                return self._head(current, kind, steps)
+            operator, inner, member = step
+            if operator == "|":
+                return "" if steps else self._alternatives(current, step, depth)
+            if operator == ".":
+                end = current.child_by_field_name(member)
+                if end is None:
+                    return ""
+                steps.append("." + self.text(end).lstrip("#$@"))
+            elif operator:
+                steps.append(operator)
+            current = current.child_by_field_name(inner) if inner else _only_child(current)
+        return ""
+
+    def _head(self, node: SyntaxNode, kind: str, steps: list[str]) -> str:
+        literal = self._literals.get(kind)
+        if literal is not None:
+            head = "'" + literal
+        elif kind in self._language.leaves:
+            head = self.name(node)
+        else:
+            return ""
+        text = head + "".join(reversed(steps))
+        return text if head and len(text) <= _MAX_TEXT else ""
+
+    def _alternatives(self, node: SyntaxNode, step: tuple[str, str, str], depth: int) -> str:
+        if depth >= _MAX_DEPTH:
+            return ""
+        _, left, right = step
+        if left:
+            found = [node.child_by_field_name(left), node.child_by_field_name(right)]
+        else:  # `a if condition else b`
+            children = node.named_children
+            found = [children[0], children[-1]] if len(children) == 3 else []
+        parts = [self.value(child, depth + 1) for child in found if child is not None]
+        return "|".join(dict.fromkeys(part for part in parts if part))
+
+
+def _only_child(node: SyntaxNode) -> SyntaxNode | None:
+    return node.named_child(0)

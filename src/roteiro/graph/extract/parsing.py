@@ -1,0 +1,114 @@
+"""The one door to tree-sitter: parses bytes and runs a language's capture query over the tree.
+
+Owns grammars, parsers and compiled queries, one of each per language and process, made on first use.
+Knows nothing of symbols: it returns matches in source order and leaves their meaning to others.
+Thread: one at a time per process (extraction runs in worker processes).
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
+from typing import NamedTuple
+
+from tree_sitter import Language as Grammar
+from tree_sitter import Node as SyntaxNode
+from tree_sitter import Parser, Query, QueryCursor, Tree
+
+from roteiro.graph.extract.languages import LANGUAGES, Language
+
+__all__ = ["Match", "Parsed", "SyntaxNode", "grammar_versions", "parse"]
+
+_MATCH_LIMIT = 4096
+
+
+class Match(NamedTuple):
+    """One match of a pattern. It sorts in source order, an outer node before what it holds."""
+
+    start: int
+    minus_end: int
+    pattern: int
+    event: str
+    node: SyntaxNode
+    captures: dict[str, list[SyntaxNode]]
+
+
+class Parsed(NamedTuple):
+    """A parsed file: its matches in source order, the tree's root, and the tree that keeps them alive."""
+
+    matches: list[Match]
+    root: SyntaxNode
+    tree: Tree
+
+
+def parse(language: Language, data: bytes) -> Parsed:
+    """Parse `data`; a capture whose name is not in `DETAILS` names the event a pattern stands for."""
+    parser, query, events = _machinery(language.name)
+    tree = parser.parse(data)
+    root = tree.root_node
+    found: list[Match] = []
+    for pattern, captures in QueryCursor(query, match_limit=_MATCH_LIMIT).matches(root):
+        event = events[pattern]
+        nodes = captures.get(event)
+        if nodes:
+            node = nodes[0]
+            found.append(Match(node.start_byte, -node.end_byte, pattern, event, node, captures))
+    found.sort(key=_order)
+    return Parsed(found, root, tree)
+
+
+def grammar_versions() -> str:
+    """The installed versions of tree-sitter and of every grammar, as one line."""
+    wheels = sorted({row.grammar.replace("_", "-") for row in LANGUAGES.values() if row.grammar})
+    return " ".join(f"{name}={_version(name)}" for name in ("tree-sitter", *wheels))
+
+
+def _order(match: Match) -> tuple[int, int, int]:
+    return match[:3]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
+
+
+@cache
+def _machinery(name: str) -> tuple[Parser, Query, tuple[str, ...]]:
+    language = LANGUAGES[name]
+    module = importlib.import_module(language.grammar)
+    grammar = Grammar(getattr(module, language.function)())
+    source = "\n".join(
+        files("roteiro.graph.extract.queries").joinpath(part).read_text(encoding="utf-8")
+        for part in language.captures
+    )
+    query = Query(grammar, source)
+    return Parser(grammar), query, _events(query, source)
+
+
+def _events(query: Query, source: str) -> tuple[str, ...]:
+    """For every pattern the capture that stands outside `DETAILS`: what the match is."""
+    encoded = source.encode()
+    names = [query.capture_name(i) for i in range(query.capture_count)]
+    events = []
+    for pattern in range(query.pattern_count):
+        begin = query.start_byte_for_pattern(pattern)
+        end = query.end_byte_for_pattern(pattern)
+        text = encoded[begin:end].decode()
+        own = [n for n in names if n not in DETAILS and _mentions_capture(text, n)]
+        if len(own) != 1:
+            raise ValueError(f"a capture pattern must name exactly one event, not {own}: {text}")
+        events.append(own[0])
+    return tuple(events)
+
+
+def _mentions_capture(text: str, name: str) -> bool:
+    words = text.replace(")", " ").replace("]", " ").replace("?", " ").replace("*", " ").split()
+    return f"@{name}" in words
+
+
+DETAILS = frozenset(("name", "type", "value", "module", "alias", "star", "returns", "receiver"))
+"""Captures that describe an event; every other capture name is an event."""

@@ -1,0 +1,355 @@
+"""Builds a file's definitions, names and references out of its query matches, in one pass.
+
+Keeps a stack of open scopes while it walks the matches in source order; the same code serves every
+language, and a language differs only by its row and its capture file. Knows no other file. Thread: any.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+from roteiro.graph.extract.comments import Comments, first_line
+from roteiro.graph.extract.expressions import Expressions
+from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Import, Ref
+from roteiro.graph.extract.languages import Language
+from roteiro.graph.extract.parsing import Match, Parsed, SyntaxNode
+
+_HOLDERS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "extend"})
+_OPEN: Final = _HOLDERS | {"file", "module"}
+_FLAGS: Final = {
+    "staticmethod": "s",
+    "classmethod": "c",
+    "property": "p",
+    "cached_property": "p",
+    "setter": "p",
+    "deleter": "p",
+    "getter": "p",
+    "overload": "o",
+    "contextmanager": "w",
+    "asynccontextmanager": "w",
+}
+_SIGNATURE_MAX: Final = 240
+_SPACE: Final = re.compile(r"\s+")
+
+
+class Symbol:
+    """One definition while it is being built, and what its node will say."""
+
+    __slots__ = (
+        "bases", "depth", "doc", "end", "end_line", "flags", "kind", "line", "name_at", "params",
+        "parent", "parent_id", "qualname", "returns", "signature", "start",
+    )  # fmt: skip
+
+    def __init__(self, qualname: str, kind: str, parent: int, node: SyntaxNode) -> None:
+        self.qualname = qualname
+        self.kind = kind
+        self.parent = parent
+        self.start = node.start_byte
+        self.end = node.end_byte
+        self.line = node.start_point[0] + 1
+        self.end_line = node.end_point[0] + 1
+        self.flags = ""
+        self.params: list[tuple[str, str]] = []
+        self.returns: list[str] = []
+        self.bases: list[str] = []
+        self.signature: str | None = None
+        self.doc: str | None = None
+        self.name_at = -1
+
+
+class _Scope:
+    """An open scope: until which byte, its number, its symbol's number, and the names' prefix."""
+
+    __slots__ = ("end", "kind", "number", "outer_names", "owner", "prefix")
+
+    def __init__(self, end: int, number: int, owner: int, prefix: str, kind: str) -> None:
+        self.end = end
+        self.number = number
+        self.owner = owner
+        self.prefix = prefix
+        self.kind = kind
+        self.outer_names: set[str] | None = None
+
+
+class Builder:
+    """Walks a parsed file and collects what it says. Use once: `run()`, then read the attributes."""
+
+    def __init__(self, language: Language, data: bytes, parsed: Parsed) -> None:
+        self.language = language
+        self.data = data
+        self.parsed = parsed
+        self.expressions = Expressions(language, data)
+        self.comments = Comments(data)
+        self.symbols: list[Symbol] = []
+        self.blocks: list[int] = []
+        self.binds: list[Bind] = []
+        self.imports: list[Import] = []
+        self.refs: list[Ref] = []
+        self.exports: list[str] | None = None
+        self.exported: set[int] = set()
+        self.package = ""
+        self.doc: str | None = None
+        self.extended: list[tuple[str, str]] = []
+        self._taken: dict[str, int] = {}
+        self._named: set[int] = set()
+        self._file = _Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
+        self._scopes = [self._file]
+        self._handlers: dict[str, Callable[[Match, _Scope], None]] = {
+            "block": self._on_block,
+            "extend": self._on_extend,
+            "param": self._on_param,
+            "bind": self._on_bind,
+            "bind.each": self._on_bind,
+            "bind.enter": self._on_bind,
+            "bind.again": self._on_bind_again,
+            "global": self._on_global,
+            "import": self._on_import,
+            "export": self._on_export,
+            "package": self._on_package,
+            "base": self._on_base,
+            "call": self._on_call,
+            "new": self._on_new,
+            "decorator": self._on_decorator,
+            "return": self._on_return,
+            "yield": self._on_yield,
+            "ref": self._on_ref,
+            "type.use": self._on_type,
+            "comment": self._on_comment,
+            "doc": self._on_doc,
+        }
+
+    def run(self) -> None:
+        """Take in every match in source order."""
+        scopes = self._scopes
+        handlers = self._handlers
+        for match in self.parsed.matches:
+            start = match.start
+            while scopes[-1].end <= start:
+                scopes.pop()
+            handler = handlers.get(match.event)
+            if handler is not None:
+                handler(match, scopes[-1])
+            else:  # def.<kind>
+                self._on_definition(match, scopes[-1])
+
+    # -- definitions -------------------------------------------------------------------------------
+
+    def _on_definition(self, match: Match, scope: _Scope) -> None:
+        name_node = match.captures["name"][0]
+        name = self.expressions.name(name_node)
+        if not name or name_node.start_byte in self._named:
+            return
+        kind = match.event[4:]
+        if kind == "fn" and scope.kind in _HOLDERS:
+            kind = "method"
+        prefix, receiver = scope.prefix, match.captures.get("receiver")
+        if receiver is not None:
+            prefix, kind = f"{_bare(self.expressions.type(receiver[0]))}.", "method"
+        symbol = self._define(f"{prefix}{name}", kind, scope, match.node, name_node)
+        returns = match.captures.get("returns")
+        if returns is not None:
+            symbol.returns.append(self.expressions.type(returns[0]))
+        else:
+            symbol.flags += "i"
+        number = len(self.symbols) - 1
+        self._scopes.append(_Scope(symbol.end, number, number, f"{symbol.qualname}.", kind))
+
+    def _define(
+        self, qualname: str, kind: str, scope: _Scope, node: SyntaxNode, name_node: SyntaxNode
+    ) -> Symbol:
+        self._named.add(name_node.start_byte)
+        times = self._taken[qualname] = self._taken.get(qualname, 0) + 1
+        symbol = Symbol(qualname if times == 1 else f"{qualname}~{times}", kind, scope.number, node)
+        symbol.name_at = name_node.start_byte
+        symbol.signature = self._signature(node, kind)
+        if times > 1 and _conditional(node):
+            symbol.flags += "b"
+        if self.language.doc_comments:
+            symbol.doc = self.comments.before(symbol.line)
+        self.symbols.append(symbol)
+        return symbol
+
+    def _signature(self, node: SyntaxNode, kind: str) -> str:
+        inner = node.child_by_field_name("definition") or node
+        begin, end = inner.start_byte, inner.end_byte
+        if kind != "const":
+            body = inner.child_by_field_name("body")
+            if body is not None:
+                end = body.start_byte
+        raw = self.data[begin : min(end, begin + 4 * _SIGNATURE_MAX)]
+        if kind == "const":
+            raw = raw.split(b"\n", 1)[0]
+        text = _SPACE.sub(" ", raw.decode("utf-8", "replace")).strip().rstrip(":{").rstrip()
+        return text if len(text) <= _SIGNATURE_MAX else text[: _SIGNATURE_MAX - 1] + "…"
+
+    def _on_extend(self, match: Match, scope: _Scope) -> None:
+        """An `impl` or an extension: members of a type that is defined elsewhere."""
+        name = _bare(self.expressions.type(match.captures["name"][0]))
+        self._open_block(match, scope, "extend", f"{scope.prefix}{name}.")
+        base = match.captures.get("type")
+        if base is not None:
+            self.extended.append((f"{scope.prefix}{name}", self.expressions.type(base[0])))
+
+    def _on_block(self, match: Match, scope: _Scope) -> None:
+        self._open_block(match, scope, "block", scope.prefix)
+
+    def _open_block(self, match: Match, scope: _Scope, kind: str, prefix: str) -> None:
+        self.blocks.append(scope.number)
+        number = -1 - len(self.blocks)
+        self._scopes.append(_Scope(-match.minus_end, number, scope.owner, prefix, kind))
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def _on_param(self, match: Match, scope: _Scope) -> None:
+        name = self.expressions.name(match.captures["name"][0])
+        kind, expr = self._bound(match.captures, "=")
+        if kind == ":" and scope.number == scope.owner >= 0:
+            self.symbols[scope.number].params.append((name, expr))
+        elif scope.number == scope.owner >= 0:
+            self.symbols[scope.number].params.append((name, ""))
+            if expr and not expr.startswith("'None"):
+                self._bind(scope, name, "=", expr, match)
+        else:
+            self._bind(scope, name, kind, expr, match)
+
+    def _on_bind(self, match: Match, scope: _Scope) -> None:
+        name_node = match.captures["name"][0]
+        name = self.expressions.name(name_node)
+        if not name:
+            return
+        kind, expr = self._bound(match.captures, _BIND_KINDS[match.event])
+        if "." in name:
+            head = name.split(".", 1)[0]
+            if name.count(".") == 1 and head in self.language.self_names:
+                self._bind(scope, name, kind, expr, match)
+            return
+        if scope.outer_names is not None and name in scope.outer_names:
+            scope = self._file
+        self._bind(scope, name, kind, expr, match)
+        if scope.kind in _OPEN and f"{scope.prefix}{name}" not in self._taken:
+            self._define(f"{scope.prefix}{name}", "const", scope, match.node, name_node)
+        if scope is self._file and name == "__all__":
+            self._read_exports(match)
+
+    def _on_bind_again(self, match: Match, scope: _Scope) -> None:
+        if scope is self._file and self.expressions.name(match.captures["name"][0]) == "__all__":
+            self._read_exports(match)
+
+    def _bound(self, captures: dict[str, list[SyntaxNode]], kind: str) -> tuple[str, str]:
+        """How a name is bound: by its stated type if it has one, else by its value."""
+        stated = captures.get("type")
+        if stated is not None:
+            text = self.expressions.type(stated[0])
+            if text:
+                return ":", text
+        value = captures.get("value")
+        expr = self.expressions.value(value[0]) if value is not None else ""
+        return (kind, expr) if expr else ("?", "")
+
+    def _bind(self, scope: _Scope, name: str, kind: str, expr: str, match: Match) -> None:
+        line = match.node.start_point[0] + 1
+        self.binds.append(Bind(scope.number, name, kind, expr, line))
+
+    def _read_exports(self, match: Match) -> None:
+        raw = self.data[match.start : -match.minus_end]
+        names = [text.decode("utf-8", "replace") for text in _QUOTED.findall(raw)]
+        self.exports = [*(self.exports or ()), *names]
+
+    def _on_global(self, match: Match, scope: _Scope) -> None:
+        if scope.outer_names is None:
+            scope.outer_names = set()
+        scope.outer_names.add(self.expressions.text(match.captures["name"][0]))
+
+    def _on_import(self, match: Match, scope: _Scope) -> None:
+        captures = match.captures
+        module = self._first(captures, "module")
+        name = "*" if "star" in captures else self._first(captures, "name")
+        local = self._first(captures, "alias") or name or module
+        flags = ""
+        if not name and "alias" not in captures and "." in module:
+            local, flags = module.split(".", 1)[0], "p"
+        line = match.node.start_point[0] + 1
+        self.imports.append(Import(scope.number, local, module, name, line, flags))
+
+    def _first(self, captures: dict[str, list[SyntaxNode]], name: str) -> str:
+        nodes = captures.get(name)
+        return self.expressions.text(nodes[0]).strip("\"'`<>") if nodes else ""
+
+    def _on_export(self, match: Match, _scope: _Scope) -> None:
+        self.exported.add(match.start)
+
+    def _on_package(self, match: Match, _scope: _Scope) -> None:
+        self.package = self.expressions.name(match.node)
+
+    # -- uses --------------------------------------------------------------------------------------
+
+    def _use(self, scope: _Scope, kind: str, expr: str, node: SyntaxNode) -> None:
+        if expr and expr[0] != "'":
+            self.refs.append(Ref(scope.number, kind, expr, node.start_point[0] + 1))
+
+    def _on_base(self, match: Match, scope: _Scope) -> None:
+        text = self.expressions.type(match.node) or self.expressions.value(match.node)
+        if text and scope.owner >= 0:
+            self.symbols[scope.owner].bases.append(text)
+
+    def _on_call(self, match: Match, scope: _Scope) -> None:
+        self._use(scope, "c", self.expressions.value(match.node), match.node)
+
+    def _on_new(self, match: Match, scope: _Scope) -> None:
+        self._use(scope, "n", self.expressions.type(match.node), match.node)
+
+    def _on_ref(self, match: Match, scope: _Scope) -> None:
+        self._use(scope, "r", self.expressions.value(match.node), match.node)
+
+    def _on_type(self, match: Match, scope: _Scope) -> None:
+        self._use(scope, "t", self.expressions.name(match.node), match.node)
+
+    def _on_decorator(self, match: Match, scope: _Scope) -> None:
+        expr = self.expressions.value(match.node)
+        plain = expr.removesuffix("()")
+        if scope.owner >= 0:
+            self.symbols[scope.owner].flags += _FLAGS.get(plain.rsplit(".", 1)[-1], "d")
+        if plain == expr:
+            self._use(scope, "c", expr, match.node)
+
+    def _on_return(self, match: Match, scope: _Scope) -> None:
+        if scope.number == scope.owner >= 0 and "i" in self.symbols[scope.owner].flags:
+            self.symbols[scope.owner].returns.append(self.expressions.value(match.node))
+
+    def _on_yield(self, _match: Match, scope: _Scope) -> None:
+        if scope.owner >= 0:
+            self.symbols[scope.owner].flags += "g"
+
+    # -- text --------------------------------------------------------------------------------------
+
+    def _on_comment(self, match: Match, scope: _Scope) -> None:
+        self.comments.add(match.node, scope.owner)
+
+    def _on_doc(self, match: Match, scope: _Scope) -> None:
+        self.comments.add(match.node, scope.owner)
+        line = first_line(self.expressions.text(match.node))
+        if scope.owner < 0:
+            self.doc = self.doc or line
+        elif self.symbols[scope.owner].doc is None:
+            self.symbols[scope.owner].doc = line
+
+
+_BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w"}
+_QUOTED: Final = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
+
+
+def _bare(type_text: str) -> str:
+    """`Foo[T]` without its arguments."""
+    return type_text.split("[", 1)[0]
+
+
+def _conditional(node: SyntaxNode) -> bool:
+    """Whether a definition stands under an `if`, a `try` or the like."""
+    parent = node.parent
+    while parent is not None and parent.type in {"block", "decorated_definition", "else_clause"}:
+        parent = parent.parent
+    return parent is not None and parent.type in {
+        "if_statement", "try_statement", "elif_clause", "except_clause", "with_statement",
+    }  # fmt: skip
