@@ -102,10 +102,12 @@ def test_equal_connections_are_all_offered() -> None:
 def test_two_kinds_between_two_nodes_are_one_edge() -> None:
     view = GraphView(Links([(0, 1, "contains"), (0, 1, "calls"), (2, 3, "contains")]))
     view.fill()
-    (found,) = view.around(0, forward=True, backward=False)
-    assert found == (1, kind_bits(["contains", "calls"]))
-    assert best_kind(found[1]) == "calls"
-    assert list(view.around(2, forward=True, backward=False)) == [(3, kind_bits(["contains"]))]
+    (ahead,) = view.adjacent(0, forward=True, backward=False)
+    assert {other: data["kinds"] for other, data in ahead.items()} == {1: kind_bits(["contains", "calls"])}
+    assert best_kind(kind_bits(["contains", "calls"])) == "calls"
+    (behind,) = view.adjacent(3, forward=False, backward=True)
+    assert {other: data["kinds"] for other, data in behind.items()} == {2: kind_bits(["contains"])}
+    assert view.adjacent(77, forward=True, backward=True) == []
 
 
 def test_a_dense_graph_is_searched_in_a_moment() -> None:
