@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from roteiro.graph.model import Node
 
@@ -70,7 +71,8 @@ def index_text(
             are left out of its body.
 
     Returns:
-        The terms. A body holds each term once: how often a name occurs in it says little.
+        The terms. A body holds each term once (how often a name occurs in it says little), and
+        names of several words also as one word, so that uses of `NotImplementedError` are found.
     """
     lines = source.splitlines() if isinstance(source, str) else source
     own = _own_lines(node, lines, inner)
@@ -164,6 +166,12 @@ def _split_any(text: str) -> Iterable[str]:
         yield run[start:].lower()[:WORD_CHARS]
 
 
+@lru_cache(maxsize=200_000)
+def _body_terms(identifier: str) -> tuple[str, ...]:
+    stems = _stems(identifier)
+    return (*stems, compact(identifier)[:WORD_CHARS]) if len(stems) > 1 else stems
+
+
 def _folded(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
@@ -192,7 +200,6 @@ def _own_lines(node: Node, lines: Sequence[str], inner: Iterable[tuple[int, int]
 
 
 def _distinct(text: str) -> str:
-    found: dict[str, None] = {}
-    for identifier in dict.fromkeys(_IDENTIFIER.findall(text)):
-        found.update(dict.fromkeys(_stems(identifier)))
-    return " ".join(found)
+    return " ".join(
+        dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_IDENTIFIER.findall(text)))))
+    )

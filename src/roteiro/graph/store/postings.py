@@ -46,11 +46,11 @@ class Postings:
     def ends(self, number: int, *, incoming: bool) -> list[NumberedEdge]:
         """The edges that arrive at (or leave) a node, by the number of the other end."""
         mine = "target" if incoming else "source"
-        found = self._db.all(
+        query = (
             "SELECT source, target, kind, provenance, confidence, owner, line, sites FROM edges"
-            f" WHERE {mine} = ? ORDER BY source, target, kind, owner, authored",
-            (number,),
+            f" WHERE {mine} = ? ORDER BY source, target, kind, owner, authored"
         )
+        found = self._db.all(query, (number,))
         owners = list({row[5] for row in found})
         paths = dict[int, Any](self._db.chunked("SELECT id, path FROM files WHERE id IN (%s)", owners))
         return list(numbered_edges(found, paths))
