@@ -1,0 +1,5 @@
+"""Linking: the references of a file become edges to what they mean in the whole tree."""
+
+from roteiro.graph.link.linker import Linker, Mentions
+
+__all__ = ["Linker", "Mentions"]

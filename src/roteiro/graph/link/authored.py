@@ -1,0 +1,79 @@
+"""Edges from what people wrote: `[[path#Symbol]]`, mentions of an ADR, one ADR superseding another.
+
+Knows keys and headers' documents; binds a name only where exactly one thing bears it. Thread: one linker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from roteiro.graph.extract.facts import FileHeader, Link, symbol_key
+from roteiro.graph.link.edges import EdgeSet
+from roteiro.graph.model import Edge
+
+_ADR: Final = "adr:"
+
+
+class Authored:
+    """Resolves links against the tree's files, symbols and documents."""
+
+    def __init__(self, headers: Mapping[str, FileHeader]) -> None:
+        self._headers = headers
+        self._documents: dict[str, str] | None = None
+        self._names: dict[str, list[str]] | None = None
+
+    def edges(self, path: str, links: Sequence[Link]) -> list[Edge]:
+        """The authored edges of one file."""
+        found = EdgeSet(path)
+        for link in links:
+            target = self._target(link)
+            if target is None or target == link.source:
+                continue
+            kind = "supersedes" if link.kind == "supersedes" else "references"
+            found.add(link.source, target, kind, link.line)
+            if link.source.startswith(_ADR) and target.startswith("sym:"):
+                found.add(target, link.source.partition("#")[0], "authored_by", link.line)
+        return found.edges("authored")
+
+    def _target(self, link: Link) -> str | None:
+        if link.kind in {"adr", "supersedes"}:
+            key = f"{_ADR}{link.target}"
+            return key if key in self._known() else None
+        return self._named(link.target)
+
+    def _named(self, text: str) -> str | None:
+        path, mark, name = text.partition("#")
+        path = path.strip().removeprefix("file:").removeprefix("./")
+        if mark:
+            header = self._headers.get(path)
+            if header is None:
+                return None
+            if any(row.qualname == name for row in header.defs):
+                return symbol_key(header.lang, path, name)
+            return next((key for key in header.keys if key.endswith(f"#{name}")), None)
+        if path in self._headers:
+            keys = self._headers[path].keys
+            return keys[0] if keys else f"file:{path}"
+        if path in self._known():
+            return path
+        rows = self._symbols().get(path, [])
+        return rows[0] if len(rows) == 1 else None
+
+    def _known(self) -> dict[str, str]:
+        """Every document's keys."""
+        if self._documents is None:
+            self._documents = {key: path for path in self._headers for key in self._headers[path].keys}
+        return self._documents
+
+    def _symbols(self) -> dict[str, list[str]]:
+        """Symbols by qualified name and by last part."""
+        if self._names is None:
+            self._names = {}
+            for path in self._headers:
+                header = self._headers[path]
+                for row in header.defs:
+                    key = symbol_key(header.lang, path, row.qualname)
+                    for name in {row.qualname, row.qualname.rpartition(".")[2]}:
+                        self._names.setdefault(name, []).append(key)
+        return self._names

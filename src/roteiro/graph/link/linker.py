@@ -1,0 +1,228 @@
+"""Links one file at a time: its references become edges to the definitions they mean.
+
+Owns what an edge is called and how sure it is. Finding values is the evaluator's, finding files the
+world's. Thread: one linker, one thread; linkers in several processes may share nothing but headers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from roteiro.graph.extract.facts import FileBody, FileHeader, Ref, symbol_key
+from roteiro.graph.link.authored import Authored
+from roteiro.graph.link.changes import affected_files
+from roteiro.graph.link.edges import EdgeSet
+from roteiro.graph.link.evaluate import Evaluator, merged, parse
+from roteiro.graph.link.rules import RULES
+from roteiro.graph.link.table import FileTable
+from roteiro.graph.link.types import head_and_arguments
+from roteiro.graph.link.values import CALLABLES, CLASSES, NOTHING, ONLY_UNKNOWN, Value, Values
+from roteiro.graph.link.world import World
+from roteiro.graph.model import Edge, EdgeKind
+
+Mentions = Mapping[str, frozenset[str]] | Callable[[frozenset[str]], set[str]]
+
+_MAX_CANDIDATES: Final = 4
+_GUESS: Final = 0.5
+_KINDS: Final[Mapping[str, EdgeKind]] = {
+    "c": "calls", "n": "calls", "r": "references", "t": "references",
+}  # fmt: skip
+
+
+class Linker:
+    """Resolves files against the headers of the whole tree.
+
+    `headers` may read lazily: a header is asked for when a reference leads to its file, and all of a
+    language's only where members of unknown values must be looked up by name.
+    """
+
+    def __init__(self, headers: Mapping[str, FileHeader]) -> None:
+        self._world = World(headers)
+        self._evaluator = Evaluator(self._world)
+        self._authored = Authored(headers)
+        self._by_name: dict[str, dict[str, list[tuple[str, int]]]] | None = None
+
+    def resolve(self, path: str, header: FileHeader, body: FileBody) -> list[Edge]:
+        """All edges that the text of one file makes, each (source, target, kind) once."""
+        edges = self._authored.edges(path, body.links)
+        if header.lang not in RULES:
+            return edges
+        table = self._world.open(path, header, body)
+        try:
+            found = EdgeSet(path)
+            self._structure(table, found)
+            self._imports(table, found)
+            self._bases(table, found)
+            self._references(table, body.refs, found)
+        finally:
+            self._world.close(path)
+        return found.edges() + edges
+
+    def affected(
+        self,
+        old: Mapping[str, FileHeader | None],
+        new: Mapping[str, FileHeader | None],
+        mentions: Mentions,
+    ) -> set[str]:
+        """The files whose edges a change of headers may change, the changed files included.
+
+        Args:
+            old: the headers of the changed files as they were; None or absent for a new file.
+            new: the same files' headers as they are; None or absent for a deleted file.
+            mentions: every file's mentions, or a function from names to the files that mention any.
+        """
+        return affected_files(old, new, mentions, self._world.headers)
+
+    # -- what the file alone says --------------------------------------------------------------------
+
+    def _structure(self, table: FileTable, found: EdgeSet) -> None:
+        own = f"file:{table.path}"
+        for index, row in enumerate(table.defs):
+            key = self._key(table.path, index)
+            parent = table.symbol(row.parent)
+            holder = own if parent < 0 else self._key(table.path, parent)
+            if row.kind in CALLABLES and parent < 0:
+                owner = self._world.holder(table, row)
+                holder = holder if owner is None else self._key(*owner)
+            found.add(holder, key, "contains", row.line)
+            if parent < 0 and "x" in row.flags:
+                found.add(own, key, "defines", row.line)
+
+    def _imports(self, table: FileTable, found: EdgeSet) -> None:
+        own = f"file:{table.path}"
+        for row in table.header.imports:
+            for target in self._world.import_targets(self._evaluator, table, row):
+                key = f"file:{target[1]}" if target[0] == "m" else self._key(target[1], target[2])
+                if key != own:
+                    found.add(own, key, "imports", row.line)
+
+    def _bases(self, table: FileTable, found: EdgeSet) -> None:
+        for index, row in enumerate(table.defs):
+            for text in row.bases:
+                head = head_and_arguments(text)[0]
+                values = self._evaluator.evaluate(table, row.parent, head)
+                targets = [v for v in values if v[0] == "d" and self._kind(v) in CLASSES]
+                self._link(found, self._key(table.path, index), targets, "inherits", row.line)
+
+    # -- references ----------------------------------------------------------------------------------
+
+    def _references(self, table: FileTable, refs: Sequence[Ref], found: EdgeSet) -> None:
+        sources: dict[int, str] = {}
+        for ref in refs:
+            source = sources.get(ref.scope)
+            if source is None:
+                symbol = table.symbol(ref.scope)
+                source = f"file:{table.path}" if symbol < 0 else self._key(table.path, symbol)
+                sources[ref.scope] = source
+            if ref.kind in "cn":
+                values = self._evaluator.evaluate(table, ref.scope, ref.expr, line=ref.line)
+                targets = self._called(values)
+                if not targets and values is ONLY_UNKNOWN:
+                    self._guess(table, source, ref, found)
+                    continue
+            else:
+                targets = self._referred(table, ref)
+                targets = [target for target in targets if self._key(target[1], target[2]) != source]
+            self._link(found, source, targets, _KINDS[ref.kind], ref.line)
+
+    def _called(self, values: Values) -> list[Value]:
+        targets: dict[tuple[str, int], Value] = {}
+        for value in values:
+            if value[0] == "i":
+                for inner in self._evaluator.classes.member(value, "__call__") or NOTHING:
+                    if inner[0] == "d":
+                        targets[inner[1], inner[2]] = inner
+            elif value[0] == "d":
+                targets[value[1], value[2]] = value
+        return list(targets.values())
+
+    def _referred(self, table: FileTable, ref: Ref) -> list[Value]:
+        """The definition that an expression names: a name, or a member, properties not read through."""
+        found: dict[tuple[str, int], Value] = {}
+        for part in ref.expr.split("|"):
+            holder, _, member = part.rpartition(".")
+            if member.endswith(("()", "[]")):
+                continue
+            constant = self._constant(table, ref.scope, part) if not holder else None
+            if constant is not None:
+                found[constant[1], constant[2]] = constant
+                continue
+            if holder:
+                values = self._evaluator.evaluate(table, ref.scope, holder, line=ref.line)
+                values = merged(self._members(value, member) for value in values)
+            else:
+                values = self._evaluator.evaluate(table, ref.scope, part, line=ref.line)
+            for value in values:
+                if value[0] == "d" and self._named(value, member):
+                    found[value[1], value[2]] = value
+        return list(found.values())
+
+    def _members(self, value: Value, member: str) -> Values:
+        constant = self._world.constant_member(self._evaluator, value, member)
+        return (constant,) if constant is not None else self._evaluator.classes.raw(value, member)
+
+    def _constant(self, table: FileTable, scope: int, name: str) -> Value | None:
+        """The constant that a bare name means, in this file or imported from another."""
+        return self._world.constant(self._evaluator, table, scope, name)
+
+    def _named(self, value: Value, name: str) -> bool:
+        """Whether a value was reached by its own name, and not through a variable that holds it."""
+        row = self._world.table(value[1]).defs[value[2]]
+        return row.qualname.rpartition(".")[2].partition("~")[0] == name
+
+    def _guess(self, table: FileTable, source: str, ref: Ref, found: EdgeSet) -> None:
+        """A member of a value nobody knows: every definition of that name may be meant."""
+        head, steps = parse(ref.expr)
+        rules = RULES[table.header.lang]
+        if not steps:
+            if not rules.open_names:
+                return
+            name = head
+        elif steps[-1][0] == ".":
+            name = steps[-1][1:]
+        else:
+            return
+        if name in rules.common_members or name.startswith("__"):
+            return
+        candidates = self._candidates(rules.family, name, bare=not steps)
+        if 0 < len(candidates) <= _MAX_CANDIDATES:
+            for path, index in candidates:
+                confidence = round(_GUESS / len(candidates), 3)
+                found.add(source, self._key(path, index), "calls", ref.line, confidence)
+
+    def _candidates(self, family: str, name: str, *, bare: bool) -> list[tuple[str, int]]:
+        if self._by_name is None:
+            self._by_name = self._index()
+        rows = self._by_name.get(family, {}).get(name, [])
+        wanted = "fn" if bare else "method"
+        return [row for row in rows if self._world.table(row[0]).defs[row[1]].kind == wanted]
+
+    def _index(self) -> dict[str, dict[str, list[tuple[str, int]]]]:
+        index: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(dict)
+        for path in self._world.headers:
+            header = self._world.headers[path]
+            if header.lang not in RULES:
+                continue
+            names = index[RULES[header.lang].family]
+            for number, row in enumerate(header.defs):
+                if row.kind in CALLABLES and "~" not in row.qualname:
+                    names.setdefault(row.qualname.rpartition(".")[2], []).append((path, number))
+        return index
+
+    # -- edges -----------------------------------------------------------------------------------------
+
+    def _link(self, found: EdgeSet, source: str, targets: list[Value], kind: EdgeKind, line: int) -> None:
+        if not targets:
+            return
+        confidence = None if len(targets) == 1 else round(1 / len(targets), 3)
+        for target in targets[:_MAX_CANDIDATES]:
+            found.add(source, self._key(target[1], target[2]), kind, line, confidence)
+
+    def _key(self, path: str, index: int) -> str:
+        header = self._world.table(path).header
+        return symbol_key(header.lang, path, header.defs[index].qualname)
+
+    def _kind(self, value: Value) -> str:
+        return self._world.table(value[1]).defs[value[2]].kind

@@ -1,0 +1,97 @@
+"""One file's names, arranged for lookup: what each scope binds and what each type holds.
+
+Built from a header, and from the body too for the file that is being linked. Knows no other file.
+Thread: any, read-only once built.
+"""
+
+from __future__ import annotations
+
+from roteiro.graph.extract.facts import FILE_SCOPE, Bind, FileBody, FileHeader, Import
+from roteiro.graph.link.values import CLASSES
+
+Entry = int | Bind | Import
+"""An index into `defs`, a bind, or an import."""
+
+
+class FileTable:
+    """The lookup form of one file.
+
+    `names[scope][name]` lists what binds a name in a scope, in source order within each kind;
+    `members[qualname][name]` what the type of that qualified name holds, `attributes[...]` the binds of
+    its fields, those set through `self` in its methods included.
+    """
+
+    __slots__ = (
+        "attributes", "blocks", "defs", "header", "members", "names", "path", "qualnames", "stars",
+    )  # fmt: skip
+
+    def __init__(self, path: str, header: FileHeader, body: FileBody | None) -> None:
+        self.path = path
+        self.header = header
+        self.defs = header.defs
+        self.blocks = body.blocks if body is not None else ()
+        self.names: dict[int, dict[str, list[Entry]]] = {}
+        self.members: dict[str, dict[str, list[int]]] = {}
+        self.attributes: dict[str, dict[str, list[Bind]]] = {}
+        self.qualnames: dict[str, int] = {}
+        self.stars: list[Import] = []
+        self._add_definitions()
+        self._add_imports()
+        self._add_binds(header.binds)
+        if body is not None:
+            self._add_binds(body.binds)
+
+    def parent(self, scope: int) -> int:
+        """The scope around a scope."""
+        count = len(self.defs)
+        if scope < count:
+            parent = self.defs[scope].parent if scope >= 0 else FILE_SCOPE
+        else:
+            parent = self.blocks[scope - count] if scope - count < len(self.blocks) else FILE_SCOPE
+        return parent
+
+    def symbol(self, scope: int) -> int:
+        """The innermost definition at a scope, -1 for the file."""
+        count = len(self.defs)
+        while scope >= count:
+            scope = self.parent(scope)
+        return scope
+
+    def _add_definitions(self) -> None:
+        for index, row in enumerate(self.defs):
+            qualname = row.qualname
+            holder, _, name = qualname.rpartition(".")
+            if "~" in name:
+                name = name.split("~", 1)[0]
+            self.qualnames[qualname] = index
+            names = self.names.get(row.parent)
+            if names is None:
+                names = self.names[row.parent] = {}
+            names.setdefault(name, []).append(index)
+            if holder:
+                members = self.members.get(holder)
+                if members is None:
+                    members = self.members[holder] = {}
+                members.setdefault(name, []).append(index)
+
+    def _add_imports(self) -> None:
+        for row in self.header.imports:
+            if row.name == "*":
+                self.stars.append(row)
+            else:
+                self.names.setdefault(row.scope, {}).setdefault(row.local, []).append(row)
+
+    def _add_binds(self, binds: tuple[Bind, ...]) -> None:
+        defs = self.defs
+        for bind in binds:
+            scope, name = bind.scope, bind.name
+            if "." in name:
+                holder = defs[scope].qualname.rpartition(".")[0] if scope < len(defs) else ""
+                name = name.rpartition(".")[2]
+            else:
+                self.names.setdefault(scope, {}).setdefault(name, []).append(bind)
+                holder = ""
+                if 0 <= scope < len(defs) and defs[scope].kind in CLASSES:
+                    holder = defs[scope].qualname
+            if holder:
+                self.attributes.setdefault(holder, {}).setdefault(name, []).append(bind)
