@@ -1,0 +1,142 @@
+"""How installed and found models look as JSON and as tables. Shapes only; thread: the command's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from roteiro.cli.consent import printable, show_bytes
+from roteiro.modelstore.discover import Found
+from roteiro.modelstore.importing import ImportResult
+from roteiro.modelstore.index import ProbeVerdict
+from roteiro.modelstore.record import ModelRecord
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+# Values longer than this are named by their length in `show`; `--json` has them whole.
+MAX_SHOWN_CHARACTERS = 100
+
+
+def record_json(record: ModelRecord, *, budget: int, verdict: ProbeVerdict | None) -> dict[str, Any]:
+    """One entry of `model list --json`. `probed` is null until a probe has run."""
+    return {
+        "id": record.id,
+        "path": str(record.path),
+        "size": record.size,
+        "kind": record.kind,
+        "architecture": record.header.architecture,
+        "quantization": record.header.quantization,
+        "context_length": record.header.context_length,
+        "sha256": record.identity.sha256,
+        "source": record.source,
+        "fits": record.size <= budget,
+        "probed": None if verdict is None else verdict.ok,
+    }
+
+
+def details_json(record: ModelRecord, *, budget: int, verdict: ProbeVerdict | None) -> dict[str, Any]:
+    """`model show --json`: the entry of `list` and everything that the header says."""
+    header = record.header
+    refused = verdict.reason if verdict is not None and not verdict.ok else None
+    return {
+        **record_json(record, budget=budget, verdict=verdict),
+        "refused_because": refused,
+        "name": header.name,
+        "parts": [str(part) for part in record.parts],
+        "created": record.created,
+        "embedding_length": header.embedding_length,
+        "vocabulary_size": header.vocabulary_size,
+        "tokenizer": header.tokenizer,
+        "bos_token_id": header.bos_token_id,
+        "eos_token_id": header.eos_token_id,
+        "pooling_type": header.pooling_type,
+        "chat_templates": dict(header.chat_templates),
+        "sampling": dict(header.sampling),
+        "metadata": dict(header.scalars),
+    }
+
+
+def import_json(result: ImportResult, *, budget: int) -> dict[str, Any]:
+    """What `import` and `pull` print: the model, how it came in, and what to know about it."""
+    return {
+        **record_json(result.record, budget=budget, verdict=None),
+        "method": result.method,
+        "warnings": list(result.warnings),
+    }
+
+
+def found_json(found: Found) -> dict[str, Any]:
+    """One entry of `model discover --json`."""
+    header = found.header
+    return {
+        "tool": found.tool,
+        "name": found.name,
+        "id": found.suggested_id,
+        "path": str(found.path),
+        "size": found.size,
+        "architecture": header.architecture if header else None,
+        "quantization": header.quantization if header else None,
+        "context_length": header.context_length if header else None,
+        "problem": found.problem,
+        "installed": found.installed_id,
+    }
+
+
+def records_table(entries: Sequence[dict[str, Any]]) -> Table:
+    """The table of `model list`."""
+    table = _table("id", "size", "kind", "window", "quantization", "fits", "probed")
+    probed = {None: "not yet", True: "yes", False: "refused"}
+    for entry in entries:
+        _add(
+            table,
+            entry["id"],
+            show_bytes(entry["size"]),
+            entry["kind"],
+            str(entry["context_length"]),
+            entry["quantization"],
+            "yes" if entry["fits"] else "NO",
+            probed[entry["probed"]],
+        )
+    return table
+
+
+def found_table(found: Sequence[Found]) -> Table:
+    """The table of `model discover`."""
+    table = _table("tool", "name", "size", "quantization", "state")
+    for item in found:
+        state = item.problem or (f"installed as {item.installed_id}" if item.installed_id else "new")
+        quantization = item.header.quantization if item.header else ""
+        _add(table, item.tool, item.name, show_bytes(item.size), quantization, state)
+    return table
+
+
+def details_table(details: dict[str, Any]) -> Table:
+    """The table of `model show`: one line a fact, long texts by their length."""
+    table = _table("fact", "value")
+    facts = {key: value for key, value in details.items() if key not in {"metadata", "chat_templates"}}
+    for name, text in details["chat_templates"].items():
+        facts[f"chat_template {name}"] = text
+    for key, value in {**facts, **details["metadata"]}.items():
+        text = str(value)
+        long = len(text) > MAX_SHOWN_CHARACTERS and key not in {"path", "parts", "refused_because"}
+        _add(table, key, f"({len(text)} characters)" if long else text)
+    return table
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+def _table(*titles: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        table.add_column(title, overflow="fold")
+    return table
+
+
+def _add(table: Table, *cells: str) -> None:
+    from rich.text import Text
+
+    table.add_row(*(Text(printable(cell)) for cell in cells))
