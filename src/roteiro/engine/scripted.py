@@ -1,0 +1,407 @@
+"""A backend without a model: a byte-level vocabulary and answers that were written down beforehand.
+
+Shipped, because it lets anybody try and test everything above the engine without a GGUF. It can be slow,
+fail, and behave like attention, sliding-window or recurrent memory. Thread: engine thread; `reply` any.
+
+Tokens 0-255 are bytes; the special tokens follow, in the order of `SPECIALS`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from roteiro.engine.backend import (
+    Context,
+    ContextOptions,
+    Interrupted,
+    LoadOptions,
+    MemoryKind,
+    ModelFacts,
+    NoRoom,
+    PoolingKind,
+    SamplerOptions,
+    VocabularyFacts,
+)
+from roteiro.errors import DecodeFailed, LoadFailed
+
+if TYPE_CHECKING:
+    from roteiro.engine.backend import FloatArray
+
+CONTROL_TOKENS: Final = ("<s>", "</s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>")
+USER_TOKENS: Final = ("<think>", "</think>", "<tool_call>", "</tool_call>")
+SPECIALS: Final = (*CONTROL_TOKENS, *USER_TOKENS)
+_FIRST_SPECIAL = 256
+_IDS: Final = {text: _FIRST_SPECIAL + index for index, text in enumerate(SPECIALS)}
+END_TOKEN: Final = _IDS["<|im_end|>"]
+_SPECIAL_PATTERN = re.compile("|".join(re.escape(text) for text in SPECIALS))
+_USER_PATTERN = re.compile("|".join(re.escape(text) for text in USER_TOKENS))
+_EMBEDDING_WIDTH = 16
+_NOT_REWINDABLE: Final = ("recurrent", "hybrid")
+# How far a sliding window's memory reaches back beyond the window, as llama.cpp pads it by a batch.
+_SWA_SLACK = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the model says once.
+
+    Attributes:
+        text: the answer; special tokens in it become tokens. The end token follows by itself.
+        match: answers prompts that contain this text, any number of times; None answers the next prompt
+            that no `match` answers, once.
+        token_delay_s: seconds before each token.
+        fail_after: raise `DecodeFailed` after this many tokens.
+        end: False leaves the end token out and repeats the text until a limit cuts it.
+    """
+
+    text: str
+    match: str | None = None
+    token_delay_s: float = 0.0
+    fail_after: int | None = None
+    end: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class Behaviour:
+    """How the scripted models behave; change it between requests as a test needs."""
+
+    memory: MemoryKind = "attention"
+    n_swa: int = 64
+    n_ctx_train: int = 4096
+    pooling: PoolingKind = "mean"
+    n_batch: int = 32
+    batch_delay_s: float = 0.0
+    load_delay_s: float = 0.0
+    fail_load: set[str] = field(default_factory=set)
+    refuse_restore: bool = False
+
+
+class ScriptedBackend:
+    """See the module's docstring. `prompts` lists what the model was asked, `evaluated` counts tokens."""
+
+    name = "scripted"
+
+    def __init__(
+        self,
+        replies: Sequence[Reply | str] = (),
+        *,
+        default: str = "Hello from the scripted model.",
+        behaviour: Behaviour | None = None,
+    ) -> None:
+        self.behaviour = behaviour or Behaviour()
+        self.prompts: list[str] = []
+        self.evaluated = 0
+        self.loads = 0
+        self.open: dict[str, int] = {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
+        self._default = Reply(text=default)
+        self._queue: list[Reply] = []
+        self._matching: list[Reply] = []
+        for one in replies:
+            self.reply(one)
+
+    def reply(self, reply: Reply | str) -> None:
+        """Add an answer to the script."""
+        one = Reply(text=reply) if isinstance(reply, str) else reply
+        (self._queue if one.match is None else self._matching).append(one)
+
+    def choose(self, prompt: str) -> Reply:
+        """The answer to a prompt: the `match` that occurs last in it, else the next in the queue."""
+        self.prompts.append(prompt)
+        found = [(prompt.rfind(one.match or ""), one) for one in self._matching]
+        place, best = max(found, key=lambda pair: pair[0], default=(-1, self._default))
+        if place >= 0:
+            return best
+        return self._queue.pop(0) if self._queue else self._default
+
+    def start(self) -> None:
+        """Nothing to initialise."""
+
+    def stop(self) -> None:
+        """Nothing to release."""
+
+    def threads(self, wanted: int | None) -> tuple[int, str]:
+        """One thread, unless told otherwise."""
+        return wanted or 1, "scripted"
+
+    def prefill_batch(self, gpu_layers: int | None) -> int:
+        """As the behaviour says."""
+        del gpu_layers
+        return self.behaviour.n_batch
+
+    def load_vocabulary(self, path: Path) -> ScriptedVocabulary:
+        """The same vocabulary for every path."""
+        self._refuse(path)
+        return ScriptedVocabulary(self)
+
+    def load_model(self, path: Path, options: LoadOptions, progress: Callable[[], bool]) -> ScriptedModel:
+        """A model; takes `load_delay_s` in ten parts."""
+        del options
+        self._refuse(path)
+        for _part in range(10):
+            if not progress():
+                raise Interrupted
+            threading.Event().wait(self.behaviour.load_delay_s / 10)
+        self.loads += 1
+        return ScriptedModel(self)
+
+    def _refuse(self, path: Path) -> None:
+        if path.stem in self.behaviour.fail_load:
+            raise LoadFailed(f"The script refuses to load {path.name}.")
+
+
+class _Counted:
+    """Counts what is open, so that a test can see what was not closed."""
+
+    kind = ""
+
+    def __init__(self, backend: ScriptedBackend) -> None:
+        self.backend = backend
+        self._open = True
+        backend.open[self.kind] += 1
+
+    def close(self) -> None:
+        """Count it as closed. Idempotent."""
+        if self._open:
+            self._open = False
+            self.backend.open[self.kind] -= 1
+
+
+class ScriptedVocabulary(_Counted):
+    """Bytes and a few special tokens."""
+
+    kind = "vocabulary"
+    native: object = None
+    facts = VocabularyFacts(
+        n_vocab=_FIRST_SPECIAL + len(SPECIALS),
+        bos=_IDS["<s>"],
+        eos=END_TOKEN,
+        eot=END_TOKEN,
+        bos_text="<s>",
+        eos_text="<|im_end|>",
+        eot_text="<|im_end|>",
+        end_tokens=frozenset({_IDS["</s>"], _IDS["<|endoftext|>"], END_TOKEN}),
+        special_texts=SPECIALS,
+        breakable_texts=USER_TOKENS,
+    )
+
+    def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> tuple[int, ...]:
+        """Bytes; user-defined tokens are always recognised, control tokens when asked, as in llama.cpp."""
+        tokens = [_IDS["<s>"]] if add_special else []
+        return (*tokens, *encode(text, _SPECIAL_PATTERN if parse_special else _USER_PATTERN))
+
+    def token_bytes(self, token: int) -> bytes:
+        """One byte, or a special token's text."""
+        return token_bytes(token)
+
+
+class ScriptedModel(_Counted):
+    """A model that holds no weights."""
+
+    kind = "model"
+
+    def __init__(self, backend: ScriptedBackend) -> None:
+        super().__init__(backend)
+        behaviour = backend.behaviour
+        self.vocabulary = ScriptedVocabulary(backend)
+        self.facts = ModelFacts(
+            n_ctx_train=behaviour.n_ctx_train,
+            n_embd=_EMBEDDING_WIDTH,
+            memory=behaviour.memory,
+            n_swa=behaviour.n_swa if behaviour.memory == "swa" else 0,
+            pooling=behaviour.pooling,
+            description="scripted",
+        )
+
+    def open_context(self, options: ContextOptions) -> ScriptedContext:
+        """A context of the size asked for."""
+        return ScriptedContext(self.backend, self.facts, options)
+
+    def open_sampler(self, options: SamplerOptions) -> ScriptedSampler:
+        """A sampler that reads from the script."""
+        return ScriptedSampler(self.backend, options)
+
+    def close(self) -> None:
+        """Close it and its vocabulary. Idempotent."""
+        self.vocabulary.close()
+        super().close()
+
+
+class ScriptedContext(_Counted):
+    """One sequence of tokens, cut and kept as the memory kind allows."""
+
+    kind = "context"
+
+    def __init__(self, backend: ScriptedBackend, facts: ModelFacts, options: ContextOptions) -> None:
+        super().__init__(backend)
+        self.n_ctx = options.n_ctx
+        self.n_batch = options.n_batch
+        self.tokens: list[int] = []
+        self._facts = facts
+        self._first = 0
+        self._interrupted = threading.Event()
+        self._logits: FloatArray | None = None
+
+    def decode(self, tokens: Sequence[int], *, position: int, logits: bool, seq: int = 0) -> None:
+        """Append the tokens, slowly where the behaviour says so."""
+        del logits, seq
+        if position != len(self.tokens) or len(tokens) > self.n_batch or not tokens:
+            raise DecodeFailed(f"bad batch: {len(tokens)} at {position}, held {len(self.tokens)}")
+        if position + len(tokens) > self.n_ctx:
+            raise NoRoom
+        delay = self.backend.behaviour.batch_delay_s if len(tokens) > 1 else 0.0
+        if self._interrupted.wait(delay) if delay else self._interrupted.is_set():
+            raise Interrupted
+        self.tokens += tokens
+        self.backend.evaluated += len(tokens)
+        if self._facts.memory == "swa":
+            self._first = max(self._first, len(self.tokens) - self._facts.n_swa - _SWA_SLACK)
+
+    def logits(self) -> FloatArray:
+        """Zeros: the script decides, within what a mask leaves."""
+        import numpy as np
+
+        logits: FloatArray = np.zeros(ScriptedVocabulary.facts.n_vocab, dtype=np.float32)
+        self._logits = logits
+        return logits
+
+    def masked(self, token: int) -> int:
+        """The token, or the first that a mask of this step allows."""
+        logits = self._logits
+        self._logits = None
+        if logits is None or logits[token] != -math.inf:
+            return token
+        return int(logits.argmax())
+
+    def trim(self, length: int, *, seq: int = 0) -> bool:
+        """Cut the tail, where the kind of memory allows it."""
+        del seq
+        if length < len(self.tokens) and length > 0 and self._facts.memory in _NOT_REWINDABLE:
+            return False
+        del self.tokens[length:]
+        if not self.tokens:
+            self._first = 0
+        return True
+
+    def first_position(self, *, seq: int = 0) -> int:
+        """The smallest position still held."""
+        del seq
+        if not self.tokens:
+            return -1
+        return len(self.tokens) - 1 if self._facts.memory in _NOT_REWINDABLE else self._first
+
+    def last_position(self, *, seq: int = 0) -> int:
+        """The largest position held."""
+        del seq
+        return len(self.tokens) - 1
+
+    def save(self, *, seq: int = 0) -> bytes:
+        """The tokens, as JSON."""
+        del seq
+        return json.dumps([self.tokens, self._first]).encode()
+
+    def restore(self, data: bytes | bytearray, *, seq: int = 0) -> bool:
+        """Take the tokens over, unless the behaviour refuses or there is no room."""
+        del seq
+        tokens, first = json.loads(data)
+        if self.backend.behaviour.refuse_restore or len(tokens) > self.n_ctx:
+            self.tokens = []
+            return False
+        self.tokens, self._first = tokens, first
+        return True
+
+    def embed(self, inputs: Sequence[Sequence[int]]) -> list[FloatArray]:
+        """A vector that counts tokens by their id's remainder: equal for equal inputs."""
+        import numpy as np
+
+        vectors = []
+        for tokens in inputs:
+            counts = np.bincount(np.array(tokens) % _EMBEDDING_WIDTH, minlength=_EMBEDDING_WIDTH)
+            vectors.append(counts.astype(np.float32))
+        return vectors
+
+    def interrupt(self) -> None:
+        """End a delay, and the decode."""
+        self._interrupted.set()
+
+    def rearm(self) -> None:
+        """Forget an interrupt."""
+        self._interrupted.clear()
+
+    def pause(self, seconds: float) -> None:
+        """Sleep, unless interrupted."""
+        if seconds and self._interrupted.wait(seconds):
+            raise Interrupted
+
+
+class ScriptedSampler(_Counted):
+    """Reads one reply, token by token."""
+
+    kind = "sampler"
+
+    def __init__(self, backend: ScriptedBackend, options: SamplerOptions) -> None:
+        super().__init__(backend)
+        self._banned = {token for token, bias in options.logit_bias if bias == -math.inf}
+        self._reply: Reply | None = None
+        self._left: list[int] = []
+        self._said = 0
+
+    def observe(self, tokens: Sequence[int]) -> None:
+        """Penalties change nothing in a script."""
+
+    def sample(self, context: Context) -> int:
+        """The script's next token, if a mask allows it."""
+        assert isinstance(context, ScriptedContext)
+        reply = self._begin(context)
+        context.pause(reply.token_delay_s)
+        if reply.fail_after is not None and self._said >= reply.fail_after:
+            raise DecodeFailed("The script failed as it was told to.")
+        self._said += 1
+        if not self._left and not reply.end:
+            self._left = list(encode(reply.text))
+        wanted = self._left[0] if self._left else END_TOKEN
+        token = context.masked(ord(" ") if wanted in self._banned else wanted)
+        if self._left and token == wanted:
+            self._left.pop(0)
+        return token
+
+    def accept(self, token: int) -> None:
+        """A forced token: the script goes on behind it if it would have come, else where it was."""
+        if token in self._left:
+            del self._left[: self._left.index(token) + 1]
+
+    def _begin(self, context: ScriptedContext) -> Reply:
+        if self._reply is None:
+            self._reply = self.backend.choose(decode_text(context.tokens))
+            self._left = list(encode(self._reply.text))
+        return self._reply
+
+
+def encode(text: str, pattern: re.Pattern[str] = _SPECIAL_PATTERN) -> tuple[int, ...]:
+    """Token ids of a text in the scripted vocabulary."""
+    tokens: list[int] = []
+    at = 0
+    for match in pattern.finditer(text):
+        tokens += text[at : match.start()].encode()
+        tokens.append(_IDS[match.group()])
+        at = match.end()
+    tokens += text[at:].encode()
+    return tuple(tokens)
+
+
+def decode_text(tokens: Sequence[int]) -> str:
+    """The text of token ids in the scripted vocabulary."""
+    return b"".join(token_bytes(token) for token in tokens).decode(errors="replace")
+
+
+def token_bytes(token: int) -> bytes:
+    """One token's bytes in the scripted vocabulary."""
+    if token < _FIRST_SPECIAL:
+        return bytes([token])
+    return SPECIALS[token - _FIRST_SPECIAL].encode()

@@ -1,0 +1,172 @@
+"""The prefix cache: sequence states in host memory, restored whole at position 0 or not at all.
+
+Two kinds: a *turn* is what a session held when it was about to be overwritten; a *preamble* is a prefix that
+prompts share (an agent's system prompt and tools). Preambles outlive turns. The budget is in bytes, and
+`_held` is the one place that accounts for them. Thread: engine thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from roteiro.engine.session import common_prefix
+
+_LOG = logging.getLogger("roteiro.engine")
+# A hybrid model's state takes 150 MiB at any length, so a short prefix cannot pay for its entry.
+FLOOR_TOKENS = 512
+# Prompts remembered to learn what they share; an agent's requests alternate among few conversations.
+_RECENT_PROMPTS = 4
+# A token id kept in a tuple: the pointer; the ids themselves are mostly shared small integers.
+_TOKEN_BYTES = 8
+
+SnapshotKind = Literal["turn", "preamble"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Snapshot:
+    """A saved state and the tokens it stands for. `model` is the file's identity."""
+
+    model: Hashable
+    tokens: tuple[int, ...]
+    data: bytes | bytearray
+    kind: SnapshotKind
+    last_used: float
+
+    @property
+    def size(self) -> int:
+        """Bytes it takes in host memory."""
+        return len(self.data) + _TOKEN_BYTES * len(self.tokens)
+
+
+class SnapshotStore:
+    """See the module's docstring. A budget of 0 turns it off: nothing is saved, found or learned."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._held = 0
+        self._entries: list[Snapshot] = []
+        self._recent: dict[Hashable, list[tuple[int, ...]]] = {}
+
+    def __repr__(self) -> str:
+        mib = 2**20
+        kinds = [entry.kind for entry in self._entries]
+        return (
+            f"<SnapshotStore {kinds.count('preamble')} preambles, {kinds.count('turn')} turns, "
+            f"{self._held / mib:.1f} of {self._budget / mib:.1f} MiB>"
+        )
+
+    @property
+    def enabled(self) -> bool:
+        """False when the budget is 0."""
+        return self._budget > 0
+
+    @property
+    def held(self) -> int:
+        """Bytes held now."""
+        return self._held
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def find(self, model: Hashable, prompt: Sequence[int], now: float) -> Snapshot | None:
+        """The longest entry that is a proper prefix of the prompt, so that a token is left to evaluate."""
+        best: Snapshot | None = None
+        for entry in self._entries:
+            length = len(entry.tokens)
+            longer = best is None or length > len(best.tokens)
+            if entry.model == model and longer and length < len(prompt):
+                best = entry if tuple(prompt[:length]) == entry.tokens else best
+        if best is not None:
+            best.last_used = now
+        return best
+
+    def wants(self, model: Hashable, tokens: Sequence[int]) -> bool:
+        """Whether these tokens are worth saving: long enough, and not already in an entry."""
+        if not self.enabled or len(tokens) < FLOOR_TOKENS:
+            return False
+        wanted = tuple(tokens)
+        return not any(entry.model == model and entry.tokens == wanted for entry in self._entries)
+
+    def add(
+        self,
+        model: Hashable,
+        tokens: Sequence[int],
+        data: bytes | bytearray,
+        kind: SnapshotKind,
+        now: float,
+    ) -> bool:
+        """Keep a state; False when it cannot fit. Turns that it extends are dropped."""
+        new = Snapshot(model=model, tokens=tuple(tokens), data=data, kind=kind, last_used=now)
+        if new.size > self._budget:
+            _LOG.debug("snapshot refused size=%d budget=%d", new.size, self._budget)
+            return False
+        for entry in list(self._entries):
+            if entry.model == model and _superseded(entry, new):
+                self._drop(entry)
+        if not self._make_room(new):
+            return False
+        self._entries.append(new)
+        self._held += new.size
+        return True
+
+    def discard(self, entry: Snapshot) -> None:
+        """Forget an entry that could not be restored."""
+        if entry in self._entries:
+            self._drop(entry)
+
+    def forget(self, model: Hashable) -> None:
+        """Forget everything of a model's file."""
+        for entry in [one for one in self._entries if one.model == model]:
+            self._drop(entry)
+        self._recent.pop(model, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._entries.clear()
+        self._recent.clear()
+        self._held = 0
+
+    def boundary(self, model: Hashable, prompt: Sequence[int], *, declared: int, held: int) -> int:
+        """Learn from a prompt: the length of the prefix to save while it is evaluated, 0 for none.
+
+        It is what the prompt is declared to share, else the longest prefix it shares with a recent
+        prompt, if that is new: `held` is how much of it a live session has already, beyond which there
+        must be something to evaluate.
+        """
+        if not self.enabled:
+            return 0
+        recent = self._recent.setdefault(model, [])
+        shared = declared or max((common_prefix(one, prompt) for one in recent), default=0)
+        recent.append(tuple(prompt))
+        del recent[:-_RECENT_PROMPTS]
+        shared = min(shared, len(prompt) - 1)
+        if shared <= held or not self.wants(model, prompt[:shared]):
+            return 0
+        return shared
+
+    # ---------------------------------------------------------------------------------------------
+
+    def _make_room(self, new: Snapshot) -> bool:
+        """Drop turns, oldest first, then preambles; a turn never drives out a preamble."""
+        order = sorted(self._entries, key=lambda one: (one.kind == "preamble", one.last_used))
+        for entry in order:
+            if self._held + new.size <= self._budget:
+                break
+            if new.kind == "turn" and entry.kind == "preamble":
+                return False
+            self._drop(entry)
+        return self._held + new.size <= self._budget
+
+    def _drop(self, entry: Snapshot) -> None:
+        self._entries.remove(entry)
+        self._held -= entry.size
+
+
+def _superseded(entry: Snapshot, new: Snapshot) -> bool:
+    if entry.tokens == new.tokens:
+        return True
+    length = len(entry.tokens)
+    return entry.kind == "turn" and new.tokens[:length] == entry.tokens

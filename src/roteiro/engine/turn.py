@@ -1,0 +1,342 @@
+"""One generation on the engine thread: pick a session, bring its prefix in, evaluate, generate, keep it.
+
+Owns the order of those steps and what is left behind when one fails or is cancelled. The policies are in
+`session`, `snapshots` and `sizing`; the token loop is `decode`. Thread: engine thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from roteiro.engine.backend import Context, Interrupted
+from roteiro.engine.decode import Sequence, generate, prefill
+from roteiro.engine.meter import Meter
+from roteiro.engine.pool import Pool, Resident
+from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
+from roteiro.engine.sampling import resolve
+from roteiro.engine.session import Choice, Session, choose_session
+from roteiro.engine.sizing import WindowPlan, grown_size
+from roteiro.engine.snapshots import FLOOR_TOKENS, Snapshot, SnapshotKind, SnapshotStore
+from roteiro.engine.steering import Cancelled, Steering
+from roteiro.errors import CapacityError, LoadFailed, ModelUnusable
+from roteiro.modelstore.record import ModelRecord
+
+_LOG = logging.getLogger("roteiro.engine")
+# A snapshot must save this many tokens more than a live session, or copying it in is not worth it.
+_RESTORE_GAIN_TOKENS = 32
+# The end of a prompt opens the answer, and a replayed turn is often rendered differently from there on.
+_PROMPT_TAIL_TOKENS = 16
+# Where a state that cannot be rewound is saved: before the tokens that open the answer.
+_TURN_CUT_TOKENS = 4
+
+
+def identity_of(record: ModelRecord) -> Hashable:
+    """What a snapshot of a model is bound to: the bytes of its file."""
+    return (record.id, record.identity)
+
+
+def save_before_close(
+    snapshots: SnapshotStore, clock: Callable[[], float]
+) -> Callable[[Resident, Session], None]:
+    """What a pool does with a session that is about to lose its tokens: keep its state as a turn."""
+
+    def save(resident: Resident, session: Session) -> None:
+        context, model = session.context, identity_of(resident.record)
+        if context is not None and not session.busy and snapshots.wants(model, session.tokens):
+            snapshots.add(model, session.tokens, context.save(), "turn", clock())
+
+    return save
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """See the module's docstring. `run` is called once."""
+
+    pool: Pool
+    snapshots: SnapshotStore
+    record: ModelRecord
+    request: GenerationRequest
+    plan: WindowPlan
+    steering: Steering
+    meter: Meter
+    clock: Callable[[], float]
+    note: str = ""
+
+    def run(self, progress: Callable[[], bool]) -> GenerationFinished:
+        """Generate, and answer the last event.
+
+        Raises:
+            Cancelled, Interrupted: the work was no longer wanted; what was evaluated is kept.
+            FileChanged: the model's file changed; nothing was done.
+            RoteiroError: the model could not be loaded, or the library failed.
+        """
+        started = self.clock()
+        with self.pool.lease(self.record, progress) as resident:
+            self.meter.load_ms = (self.clock() - started) * 1000
+            self._check_generative(resident)
+            session = self._prepare(resident)
+            try:
+                kind, tail = self._advance(resident, session)
+            except (Cancelled, Interrupted):
+                self._settle(session)
+                raise
+            except BaseException:
+                # A session after a failure holds nobody knows what.
+                session.close()
+                raise
+            finally:
+                self.steering.detach()
+                session.busy = False
+                session.last_used = self.clock()
+            if not self.request.cache_prompt:
+                self._clear(session)
+            return self._finished(session, kind, tail)
+
+    def _check_generative(self, resident: Resident) -> None:
+        if not resident.model.facts.can_generate:
+            raise ModelUnusable(
+                f"The model {self.record.id!r} gives embeddings and cannot generate text.",
+                hint="Name a generative model; `roteiro model list` shows the kinds.",
+                param="model",
+            )
+
+    # Prepare -------------------------------------------------------------------------------------
+
+    def _prepare(self, resident: Resident) -> Session:
+        """Choose a session and bring as much of the prompt into it as can be had."""
+        choice = self._choose(resident)
+        session, source = choice.session, choice.source
+        snapshot = self._snapshot(choice)
+        held_before = len(session.tokens)
+        if choice.how != "continue" or snapshot is not None:
+            self._save_lost(resident, session, choice)
+        session.busy = True
+        session.served = True
+        if source is not None:
+            source.busy = True
+        try:
+            if snapshot is not None:
+                self._restore(resident, session, snapshot)
+            elif source is not None:
+                self._fork(resident, session, source, choice.keep)
+            else:
+                self._continue(resident, session, choice.keep)
+            self._remember_turn(session, choice, held_before)
+        except BaseException:
+            session.close()
+            session.busy = False
+            raise
+        finally:
+            if source is not None:
+                source.busy = False
+        return session
+
+    def _choose(self, resident: Resident) -> Choice:
+        sessions, pinned = resident.sessions, self.request.id_slot
+        if self.request.cache_prompt:
+            prompt, facts = self.request.prompt, resident.model.facts
+            choice = choose_session(sessions, prompt, facts, pinned=pinned)
+            self.note = choice.note
+            return choice
+        self.note = "cache_prompt is false"
+        if pinned >= 0:
+            return Choice(session=sessions[pinned % len(sessions)], how="fresh")
+        oldest = min(sessions, key=lambda one: (bool(one.tokens), one.last_used, one.slot))
+        return Choice(session=oldest, how="fresh")
+
+    def _snapshot(self, choice: Choice) -> Snapshot | None:
+        """A saved prefix that is worth more than what is live."""
+        if not self.request.cache_prompt:
+            return None
+        model = identity_of(self.record)
+        found = self.snapshots.find(model, self.request.prompt, self.clock())
+        if found is None or len(found.tokens) < choice.keep + _RESTORE_GAIN_TOKENS:
+            return None
+        return found
+
+    def _save_lost(self, resident: Resident, session: Session, choice: Choice) -> None:
+        """Save a session that is about to be overwritten by another conversation."""
+        pinned_rewrite = choice.how == "continue" and choice.keep == len(session.tokens)
+        if session.context is not None and session.tokens and not pinned_rewrite:
+            save_before_close(self.snapshots, self.clock)(resident, session)
+
+    def _restore(self, resident: Resident, session: Session, snapshot: Snapshot) -> None:
+        """Bring a saved prefix in, whole; start over where that fails."""
+        context = self._fitting(resident, session, len(snapshot.tokens))
+        if context.restore(snapshot.data):
+            session.tokens = list(snapshot.tokens)
+            self.note = f"restored {len(snapshot.tokens)} tokens ({snapshot.kind} snapshot)"
+            return
+        _LOG.warning("snapshot could not be restored tokens=%d", len(snapshot.tokens))
+        self.snapshots.discard(snapshot)
+        self._clear(session)
+        self.note = "a snapshot could not be restored"
+
+    def _fork(self, resident: Resident, session: Session, source: Session, keep: int) -> None:
+        """Copy what another conversation shares with this one; start over where that fails."""
+        tokens = source.tokens
+        if len(tokens) > max(self.plan.start, 4 * keep) or source.context is None:
+            # The copy carries all of the source before it is cut: not worth a window that large.
+            self._continue(resident, session, 0)
+            self.note = f"shares {keep} tokens with a session too long to copy"
+            return
+        data = source.context.save()
+        context = self._fitting(resident, session, len(tokens))
+        if context.restore(data) and context.trim(keep):
+            session.tokens = tokens[:keep]
+            return
+        self._clear(session)
+        self.note = "the shared prefix could not be copied"
+
+    def _continue(self, resident: Resident, session: Session, keep: int) -> None:
+        """Keep the first tokens of the session's own, moving them when the context is too small."""
+        context = session.context
+        if context is None:
+            self.pool.open_context(resident, session, self.plan.start)
+            return
+        if keep == 0 or not context.trim(keep):
+            self._clear(session)
+        else:
+            del session.tokens[keep:]
+        if context.n_ctx < self.plan.enough:
+            self._move(resident, session, self.plan.start)
+
+    def _fitting(self, resident: Resident, session: Session, tokens: int) -> Context:
+        """An empty context that has room for `tokens` and for the request."""
+        context = session.context
+        if context is not None and context.n_ctx >= max(self.plan.enough, tokens + 1):
+            self._clear(session)
+            return context
+        size = max(self.plan.start, min(-(-(tokens + 1) // 256) * 256, self.plan.window))
+        return self.pool.open_context(resident, session, size)
+
+    def _move(self, resident: Resident, session: Session, n_ctx: int) -> bool:
+        """Give the session a larger context with its tokens in it; False when they were lost."""
+        context, tokens = session.context, session.tokens
+        data = context.save() if context is not None and tokens else None
+        new = self.pool.open_context(resident, session, n_ctx)
+        if data is None:
+            return True
+        if new.restore(data):
+            session.tokens = tokens
+            return True
+        new.trim(0)
+        self.note = "the session could not be moved to a larger context"
+        return False
+
+    def _remember_turn(self, session: Session, choice: Choice, held_before: int) -> None:
+        """Note where this conversation's last turn begins; see `Session.turn_start`."""
+        held, total = len(session.tokens), len(self.request.prompt)
+        if choice.how == "continue" and held and choice.keep == held:
+            if choice.keep == held_before:
+                session.turn_start = max(1, held - _PROMPT_TAIL_TOKENS)
+        else:
+            session.turn_start = max(1, held, total - _PROMPT_TAIL_TOKENS)
+        session.prompt_tokens, session.cached = total, held
+        session.processed = session.decoded = 0
+        session.limit = self.plan.limit
+
+    # Advance -------------------------------------------------------------------------------------
+
+    def _advance(self, resident: Resident, session: Session) -> tuple[FinishKind, str]:
+        vocabulary = resident.model.vocabulary
+        options = resolve(
+            self.request.sampling,
+            model_defaults=self.record.header.sampling,
+            n_vocab=vocabulary.facts.n_vocab,
+            end_tokens=vocabulary.facts.end_tokens,
+        )
+        sampler = resident.model.open_sampler(options)
+        try:
+            if options.penalises:
+                sampler.observe(self.request.prompt[-max(0, options.repeat_last_n) :])
+            sequence = Sequence(
+                request=self.request,
+                limit=self.plan.limit,
+                session=session,
+                sampler=sampler,
+                vocabulary=vocabulary,
+                meter=self.meter,
+                grow=lambda: self._grow(resident, session),
+            )
+            self.steering.attach(sequence.context)
+            self._prefill(resident, sequence)
+            kind = generate(sequence, self.steering)
+            return kind, sequence.decoder.flush()
+        finally:
+            sampler.close()
+
+    def _prefill(self, resident: Resident, sequence: Sequence) -> None:
+        """Evaluate the prompt, saving what later prompts may share on the way."""
+        prompt, model = self.request.prompt, identity_of(self.record)
+        kinds: dict[int, SnapshotKind] = {}
+        if self.request.cache_prompt:
+            held, declared = len(sequence.session.tokens), self.request.preamble
+            rewindable = resident.model.facts.memory in ("attention", "none")
+            end = len(prompt) - _TURN_CUT_TOKENS
+            if self.snapshots.enabled and not rewindable and end >= max(FLOOR_TOKENS, held + 1):
+                kinds[end] = "turn"
+            if cut := self.snapshots.boundary(model, prompt, declared=declared, held=held):
+                kinds[cut] = "preamble"
+
+        def save(position: int) -> None:
+            if self.snapshots.wants(model, prompt[:position]):
+                state = sequence.context.save()
+                self.snapshots.add(model, prompt[:position], state, kinds[position], self.clock())
+
+        prefill(sequence, self.steering, cuts=kinds.keys(), at_cut=save)
+
+    def _grow(self, resident: Resident, session: Session) -> bool:
+        """Make the context larger in mid-generation; False when the window or the budget ends."""
+        context = session.context
+        if context is None or context.n_ctx >= self.plan.window:
+            return False
+        tokens, old = session.tokens, context.n_ctx
+        self.steering.detach()
+        try:
+            kept = self._move(resident, session, grown_size(old, self.plan.window))
+        except (CapacityError, LoadFailed) as error:
+            _LOG.warning("context could not grow n_ctx=%d: %s", old, error)
+            return False
+        new = session.context
+        assert new is not None
+        self.steering.attach(new)
+        if not kept:
+            for start in range(0, len(tokens), new.n_batch):
+                part = tokens[start : start + new.n_batch]
+                new.decode(part, position=start, logits=False)
+                session.tokens.extend(part)
+        return True
+
+    # Leave behind --------------------------------------------------------------------------------
+
+    def _settle(self, session: Session) -> None:
+        """After a cancellation: keep what is certainly in memory, else nothing."""
+        context = session.context
+        if context is None:
+            return
+        context.rearm()
+        if not self.request.cache_prompt or not context.trim(len(session.tokens)):
+            self._clear(session)
+
+    def _clear(self, session: Session) -> None:
+        """Empty a session but keep its context."""
+        if session.context is not None:
+            session.context.trim(0)
+        session.tokens = []
+        session.turn_start = 0
+
+    def _finished(self, session: Session, kind: FinishKind, tail: str) -> GenerationFinished:
+        if kind == "stopped":
+            # What was sampled after the reader had seen enough is no part of the answer.
+            self.meter.predicted_n = min(self.meter.predicted_n, self.steering.delivered)
+            tail = ""
+        return GenerationFinished(
+            kind=kind,
+            timings=self.meter.timings(),
+            text=tail,
+            slot=session.slot,
+            reuse_note=self.note,
+        )
