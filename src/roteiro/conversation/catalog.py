@@ -1,7 +1,7 @@
 """Which models are served, and which one a request means.
 
-An unknown id is an error and is never replaced. Before a model is used its file is looked at again and
-its probe is due once, in a child process. Thread: event loop; the disk is touched in a worker thread.
+An unknown id is an error and is never replaced. Before a model is used its file is looked at again; the
+engine has it probed before it is loaded. Thread: event loop; the disk is touched in a worker thread.
 """
 
 from __future__ import annotations
@@ -96,17 +96,7 @@ class Catalog:
                 hint="Name a generative model; GET /v1/models lists what is served.",
                 param="model",
             )
-        return await asyncio.to_thread(self._store.refresh_if_changed, record)
-
-    async def usable(self, model_id: str | None, kind: ModelKind) -> ModelRecord:
-        """As `choose`, and proved to load: the probe runs when it has not for these bytes.
-
-        Raises:
-            ModelUnusable: also when the probe refused the file, with its reason.
-        """
-        record = await self.choose(model_id, kind)
-        await self._store.ensure_probed_async(record)
-        return record
+        return await self._store.refresh_if_changed_async(record)
 
     async def _default(self, kind: ModelKind) -> ModelRecord:
         records = await self.served()

@@ -81,7 +81,7 @@ class AnswerFinished:
     """The end of the answer.
 
     `model` is the served model's id. `roteiro` reports on Ask mode (rounds, calls, result sizes, timings)
-    and is None elsewhere.
+    and is None elsewhere. `reuse_note` says what of the prompt was reused, or why nothing, for the log.
     """
 
     finish_reason: FinishReason
@@ -89,6 +89,7 @@ class AnswerFinished:
     timings: Timings
     model: str
     roteiro: dict[str, Any] | None = field(default=None)
+    reuse_note: str = ""
 
 
 AnswerEvent = Queued | Loading | PromptProgress | Delta | RoundFinished | AnswerFinished

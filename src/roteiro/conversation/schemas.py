@@ -31,7 +31,9 @@ def enforceable(schema: Any, *, param: str, close: bool = False) -> Any:
     Raises:
         InvalidRequest: the schema, or the part of it that is named, cannot be enforced.
     """
-    if not isinstance(schema, dict | bool):
+    if schema is True:
+        schema = {}
+    if not isinstance(schema, dict):
         raise InvalidRequest(f"{param} must be a JSON Schema object; it is {schema!r:.80}.", param=param)
     narrowed = _narrow(schema, param, root=schema, close=close, depth=0)
     if schema_error(narrowed) is None:

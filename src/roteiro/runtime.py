@@ -1,0 +1,107 @@
+"""The one place that wires objects: from a configuration to everything a front door needs.
+
+No other module sees the whole `Config`; each object is given what it uses. Heavy libraries are imported
+when their object is first used. Closed in reverse order. Thread: event loop.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Awaitable, Callable
+
+from roteiro.config.schema import Config, ServeConfig
+from roteiro.conversation.catalog import Catalog
+from roteiro.conversation.embedding import Embedder
+from roteiro.conversation.loop import Conversation
+from roteiro.conversation.profile import Profiles
+from roteiro.engine.absent import AbsentBackend
+from roteiro.engine.backend import Backend
+from roteiro.engine.engine import Engine, EngineOptions
+from roteiro.modelstore.record import ModelRecord
+from roteiro.modelstore.store import ModelStore
+
+log = logging.getLogger("roteiro")
+
+MIB = 2**20
+Admit = Callable[[ModelRecord], Awaitable[None]]
+
+
+class Runtime:
+    """Everything behind a front door.
+
+    Attributes:
+        config: the effective configuration.
+        models: what is installed.
+        catalog: which of it is served.
+        engine: tokens in, events out.
+        conversation: chat.
+        embedder: embeddings.
+        profiles: what is known of each model as a partner in conversation.
+        missing: why no model can be used here, "" when one can.
+    """
+
+    def __init__(self, config: Config, backend: Backend, admit: Admit | None, missing: str) -> None:
+        self.config = config
+        self.missing = missing
+        self.models = ModelStore(config.paths.model_store)
+        self.catalog = Catalog(self.models, names=config.serve.models, defaults=config.models)
+        self.engine = Engine(backend, engine_options(config.serve), admit=admit or self._admit)
+        self.profiles = Profiles(self.engine)
+        self.conversation = Conversation(self.engine, self.catalog, self.profiles, None)
+        self.embedder = Embedder(self.engine, self.catalog)
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"<Runtime {self.models!r} {self.engine!r}>"
+
+    async def aclose(self) -> None:
+        """Stop what runs and free everything; idempotent."""
+        if not self._closed:
+            self._closed = True
+            await self.engine.aclose()
+
+    async def _admit(self, record: ModelRecord) -> None:
+        """No file is given to the native library before a child process has survived it (ADR-0013)."""
+        if not self.missing:
+            await self.models.ensure_probed_async(record)
+
+
+def build_runtime(config: Config, *, backend: Backend | None = None, admit: Admit | None = None) -> Runtime:
+    """Wire everything; loads no model and no native library.
+
+    Args:
+        config: the effective configuration.
+        backend: the inference library; by default llama.cpp where it is installed.
+        admit: decides whether a file may be loaded; by default the probe in a child process.
+    """
+    if backend is not None:
+        return Runtime(config, backend, admit, "")
+    found, missing = find_backend()
+    return Runtime(config, found, admit, missing)
+
+
+def find_backend() -> tuple[Backend, str]:
+    """llama.cpp, or the absent backend with what is missing and what brings it."""
+    if importlib.util.find_spec("llama_cpp") is None:
+        return (
+            AbsentBackend(),
+            "No model can be served: install the engine with pip install 'roteiro[llama]'.",
+        )
+    from roteiro.engine.llama import LlamaBackend
+
+    return LlamaBackend(), ""
+
+
+def engine_options(serve: ServeConfig) -> EngineOptions:
+    """What the engine needs of `[serve]`."""
+    return EngineOptions(
+        memory_budget_bytes=serve.memory_budget_mb * MIB,
+        max_context_tokens=serve.max_context_tokens,
+        sessions=serve.sessions,
+        prefix_cache_bytes=serve.prefix_cache_mb * MIB,
+        queue_limit=serve.queue_limit,
+        threads=serve.threads,
+        gpu_layers=serve.gpu_layers,
+        sleep_idle_s=serve.sleep_idle_s,
+    )
