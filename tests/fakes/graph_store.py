@@ -38,14 +38,18 @@ def build_graph(
     numbers = {path: number for number, path in enumerate(files, 1)}
     for path, number in numbers.items():
         lines, size = files[path].count("\n"), len(files[path].encode())
-        row = (number, path, "indexed", None, "python", lines, b"", size, -1, 0, "")
-        database.execute("INSERT INTO files VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
+        database.execute(
+            "INSERT INTO files (id, path, state, lang, lines, hash, size, mtime, ctime, extractor)"
+            " VALUES (?, ?, 'indexed', 'python', ?, x'', ?, -1, 0, '')",
+            (number, path, lines, size),
+        )
     listed = [file_node(path) for path in files] + list(nodes)
     ids = {node.key: number for number, node in enumerate(listed, 1)}
     spans = [(n.path, n.line, n.end_line) for n in listed if n.line and n.kind != "marker"]
     for node in listed:
         database.execute(
-            "INSERT INTO nodes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO nodes (id, key, kind, name, file, line, end_line, lang, signature, doc,"
+            " number, title, status) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 ids[node.key], node.key, node.kind, node.name, numbers[node.path], node.line,
                 node.end_line, node.lang, node.signature, node.doc, node.number, node.title,
@@ -65,15 +69,19 @@ def build_graph(
         )
     for edge in edges:
         database.execute(
-            "INSERT INTO edges VALUES (?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO edges (source, target, kind, owner, line, sites, provenance, confidence)"
+            " VALUES (?,?,?,?,?,?,?,?)",
             (
-                ids[edge.source], ids[edge.target], KIND_NUMBER[edge.kind], numbers[edge.path], 0,
+                ids[edge.source], ids[edge.target], KIND_NUMBER[edge.kind], numbers[edge.path],
                 edge.line, edge.sites, PROVENANCE_NUMBER[edge.provenance], edge.confidence,
             ),
         )  # fmt: skip
     for marker in markers:
         values = (numbers[marker.path], marker.line, marker.key, marker.category, marker.text)
-        database.execute("INSERT INTO markers VALUES (?,?,?,?,?,?)", (*values, marker.symbol))
+        database.execute(
+            "INSERT INTO markers (file, line, key, category, text, symbol) VALUES (?,?,?,?,?,?)",
+            (*values, marker.symbol),
+        )
     database.executescript(INDEXES)
     database.close()
     return GraphStore(root, store_path)

@@ -40,7 +40,8 @@ class Asked:
     """A search text, taken apart.
 
     `terms` are stems, each once; `spellings` the word each came from. `names` are identifiers that
-    the text spells out (`_load_env`, `Client.send`) and `identifiers` their terms. `whole` is the text if it may itself be a name.
+    the text spells out (`_load_env`, `Client.send`) and `identifiers` their terms. `whole` is the
+    text if it may itself be a name.
     """
 
     text: str

@@ -48,7 +48,7 @@ class Postings:
         mine = "target" if incoming else "source"
         query = (
             "SELECT source, target, kind, provenance, confidence, owner, line, sites FROM edges"
-            f" WHERE {mine} = ? ORDER BY source, target, kind, owner, authored"
+            f" WHERE {mine} = ? ORDER BY source, target, kind, owner"
         )
         found = self._db.all(query, (number,))
         owners = list({row[5] for row in found})

@@ -1,0 +1,43 @@
+"""`list`: every node of one kind. Thread: any."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from roteiro.graph.model import NODE_KINDS, Node, NodeKind
+from roteiro.graph.queries.pages import checked_choice, checked_page
+from roteiro.graph.queries.shapes import Json, envelope, node_json
+from roteiro.graph.store import GraphStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeList:
+    """One page of the nodes of a kind; `total` counts them all."""
+
+    kind: NodeKind
+    total: int
+    nodes: tuple[Node, ...]
+
+    def to_json(self) -> Json:
+        """The promised shape."""
+        return envelope(kind=self.kind, total=self.total, nodes=[node_json(n) for n in self.nodes])
+
+
+def list_nodes(store: GraphStore, kind: NodeKind, *, limit: int = 0, offset: int = 0) -> NodeList:
+    """List the nodes of a kind, by key.
+
+    Args:
+        store: the graph.
+        kind: which.
+        limit: the most nodes; 0 is all.
+        offset: how many to leave out.
+
+    Raises:
+        UsageError: an unknown kind or a negative page.
+    """
+    checked_page(limit, offset)
+    checked_choice(kind, NODE_KINDS, what="kind")
+    with store.snapshot():
+        total = store.counts().get(f"kind:{kind}", 0)
+        nodes = store.nodes_by_kind(kind, limit=limit, offset=offset)
+    return NodeList(kind=kind, total=total, nodes=tuple(nodes))
