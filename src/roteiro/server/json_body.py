@@ -86,8 +86,12 @@ def validate(model: type[Body], value: dict[str, Any]) -> Body:
 
 def invalid_request(error: ValidationError) -> InvalidRequest:
     """Our error for pydantic's: the place as the client would write it, and what is wrong there."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    first, *others = error.errors(include_url=False, include_context=False)
     where = _place(first["loc"])
+    for other in others:  # of a union's members, the one that got furthest says most
+        place = _place(other["loc"])
+        if place.startswith(where) and len(place) > len(where):
+            first, where = other, place
     if first["type"] == "missing":
         return InvalidRequest(f"The required field {where!r} is missing.", param=where)
     text = first["msg"].removeprefix("Value error, ")

@@ -15,7 +15,7 @@ from roteiro.server.wire.fields import Bool, Float, Int, Penalty, Text, Unit, Wi
 MAX_STOPS = 64
 MAX_CHOICES = 8
 
-Count = Annotated[Int, Field(ge=-1)]
+Count = Annotated[Int, Field(ge=-1, lt=2**63)]
 
 
 class StreamOptions(WireModel):

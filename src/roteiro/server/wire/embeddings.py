@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from roteiro.errors import InvalidRequest, UnsupportedParameter
+from roteiro.server.errors import encode
 from roteiro.server.wire.fields import Int, Text, WireModel
 
 MAX_INPUTS = 2048
@@ -52,28 +53,30 @@ def to_inputs(body: EmbeddingsBody) -> tuple[EmbeddingInput, ...]:
     )
 
 
-def embeddings_json(
-    vectors: Sequence[Sequence[float]], *, model: str, prompt_tokens: int, encoding: str
-) -> dict[str, Any]:
-    """The reply; base64 is the little-endian float32 bytes of the same numbers."""
-    return {
-        "object": "list",
-        "model": model,
-        "data": [
-            {"object": "embedding", "index": i, "embedding": _encoded(vector, encoding)}
-            for i, vector in enumerate(vectors)
-        ],
-        "usage": {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens},
-    }
+def embeddings_reply(
+    vectors: Sequence[Iterable[float]], *, model: str, prompt_tokens: int, encoding: str
+) -> bytes:
+    """The reply as JSON; base64 is the little-endian float32 bytes of the same numbers.
+
+    Encoded vector by vector: one call over all of them would hold the interpreter for too long.
+    """
+    items = [
+        encode({"object": "embedding", "index": i, "embedding": _encoded(vector, encoding)})
+        for i, vector in enumerate(vectors)
+    ]
+    usage = {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens}
+    head = encode({"object": "list", "model": model, "usage": usage})
+    return head[:-1] + b',"data":[' + b",".join(items) + b"]}"
 
 
 # ---------------------------------------------------------------------------------------------------
 
 
-def _encoded(vector: Sequence[float], encoding: str) -> str | list[float]:
+def _encoded(vector: Iterable[float], encoding: str) -> str | list[float]:
+    numbers = [float(value) for value in vector]
     if encoding == "base64":
-        return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode()
-    return [float(value) for value in vector]
+        return base64.b64encode(struct.pack(f"<{len(numbers)}f", *numbers)).decode()
+    return numbers
 
 
 def _text(text: str, where: str) -> str:
