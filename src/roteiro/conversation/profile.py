@@ -15,6 +15,7 @@ from roteiro.chat.detect import Detection, detect
 from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.reasoning import Reasoning
 from roteiro.chat.template import ChatTemplate, load_template
+from roteiro.engine.backend import Vocabulary
 from roteiro.engine.engine import Engine
 from roteiro.engine.guidance import Guide
 from roteiro.engine.vocabulary import VocabularyHandle
@@ -83,7 +84,6 @@ class Profiles:
         template, detection = await asyncio.to_thread(
             _look, record, facts.bos_text, facts.eos_text, facts.special_texts
         )
-        native = await vocabulary.run(lambda v: v.native)
         opener = None
         if detection.reasoning is not None:
             start = await vocabulary.tokenize(detection.reasoning.start, parse_special=True)
@@ -93,7 +93,7 @@ class Profiles:
             template=template,
             detection=detection,
             vocabulary=vocabulary,
-            guide=Guide.for_vocabulary(native, tuple(sorted(facts.end_tokens))),
+            guide=await vocabulary.run(Guide.for_vocabulary),
             token_bytes=await vocabulary.run(lambda v: v.token_bytes),
             opener=opener,
             special_ids=await _single_tokens(vocabulary),
@@ -110,10 +110,10 @@ def _look(
 async def _single_tokens(vocabulary: VocabularyHandle) -> dict[str, int]:
     texts = vocabulary.facts.special_texts
 
-    def job(native: object) -> dict[str, int]:
+    def job(native: Vocabulary) -> dict[str, int]:
         found = {}
         for text in texts:
-            tokens = native.tokenize(text, add_special=False, parse_special=True)  # type: ignore[attr-defined]
+            tokens = native.tokenize(text, add_special=False, parse_special=True)
             if len(tokens) == 1:
                 found[text] = tokens[0]
         return found

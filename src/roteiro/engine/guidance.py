@@ -14,6 +14,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from roteiro.engine.backend import Vocabulary
 from roteiro.errors import InvalidRequest
 
 # Compiled grammars kept per vocabulary: an agent alternates between a handful of tool lists.
@@ -61,15 +62,9 @@ class Guide:
         self._lock = threading.Lock()
 
     @classmethod
-    def for_vocabulary(cls, pointer: Any, eog_tokens: tuple[int, ...]) -> Guide:
-        """A guide over a native llama.cpp vocabulary, which must outlive it."""
-
-        def build() -> Any:
-            from llguidance.llamacpp import lltokenizer_from_vocab
-
-            return lltokenizer_from_vocab(pointer, eos_token=list(eog_tokens) or None)
-
-        return cls(build)
+    def for_vocabulary(cls, vocabulary: Vocabulary) -> Guide:
+        """A guide over a vocabulary, which must outlive it."""
+        return cls(lambda: _tokenizer_over(vocabulary))
 
     @property
     def tokenizer(self) -> Any:
@@ -156,6 +151,35 @@ class GrammarConstraint:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _tokenizer_over(vocabulary: Vocabulary) -> Any:
+    """Llguidance's tokenizer over llama.cpp's own, or over ours where the backend is not native."""
+    end_tokens = sorted(vocabulary.facts.end_tokens)
+    if vocabulary.native is not None:
+        from llguidance.llamacpp import lltokenizer_from_vocab
+
+        return lltokenizer_from_vocab(vocabulary.native, eos_token=end_tokens or None)
+    from llguidance import LLTokenizer, TokenizerWrapper
+
+    return LLTokenizer(TokenizerWrapper(_Plain(vocabulary)), eos_token=end_tokens)
+
+
+class _Plain:
+    """A vocabulary as llguidance's wrapper wants it."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        facts = vocabulary.facts
+        specials = {text.encode() for text in facts.special_texts}
+        self.tokens = [vocabulary.token_bytes(token) for token in range(facts.n_vocab)]
+        self.special_token_ids = [token for token, data in enumerate(self.tokens) if data in specials]
+        self.eos_token_id = facts.eos
+        self.bos_token_id = facts.bos
+        self._vocabulary = vocabulary
+
+    def __call__(self, text: bytes) -> list[int]:
+        decoded = text.decode(errors="replace")
+        return list(self._vocabulary.tokenize(decoded, add_special=False, parse_special=False))
 
 
 def _compile(tokenizer: Any, grammar: str) -> Any:

@@ -43,7 +43,7 @@ TAGGED = {
     ],
 )
 def test_what_can_be_enforced_is_taken(schema):
-    assert enforceable(schema, param="s") is not None
+    assert isinstance(enforceable(schema, param="s"), dict)
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,7 @@ def test_what_can_be_enforced_is_taken(schema):
         ({"type": "string", "pattern": "("}, "s"),
         (123, "s"),
         (None, "s"),
+        (False, "s"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_with_its_path(schema, path):
