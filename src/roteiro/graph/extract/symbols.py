@@ -287,7 +287,7 @@ class Builder:
 
     def _use(self, scope: _Scope, kind: str, expr: str, node: SyntaxNode) -> None:
         if expr and expr[0] != "'":
-            self.refs.append(Ref(scope.number, kind, expr, node.start_point[0] + 1))
+            self.refs.append(Ref(scope.number, kind, expr, node.end_point[0] + 1))
 
     def _on_base(self, match: Match, scope: _Scope) -> None:
         text = self.expressions.type(match.node) or self.expressions.value(match.node)

@@ -163,7 +163,9 @@ class Evaluator:
         for position, (parameter, stated) in enumerate(row.params):
             if parameter != name:
                 continue
-            if position == 0 and row.kind == "method" and "s" not in row.flags and not stated:
+            if position == 0 and row.kind == "method" and "s" not in row.flags:
+                if stated and parameter not in {"self", "cls"}:
+                    return self.typed(table, row.parent, stated, self_type)
                 return self._receiver(table, scope, self_type)
             if not stated:
                 return ONLY_UNKNOWN
@@ -295,6 +297,8 @@ class Evaluator:
         if not row.returns:
             return ONLY_UNKNOWN
         if "i" not in row.flags:
+            if row.params and row.params[0][1] == row.returns and row.kind == "method":
+                return self._receiver(table, index, receiver)  # `def open(self: T) -> T`
             return self.typed(table, row.parent, row.returns, receiver)
         if "g" in row.flags:
             return ONLY_UNKNOWN

@@ -7,8 +7,8 @@ world's. Thread: one linker, one thread; linkers in several processes may share 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from roteiro.graph.extract.facts import FileBody, FileHeader, Ref, symbol_key
 from roteiro.graph.link.authored import Authored
@@ -29,6 +29,15 @@ _GUESS: Final = 0.5
 _KINDS: Final[Mapping[str, EdgeKind]] = {
     "c": "calls", "n": "calls", "r": "references", "t": "references",
 }  # fmt: skip
+
+
+class Site(NamedTuple):
+    """One reference that was resolved. `confidence` is None where it is sure."""
+
+    source: str
+    target: str
+    ref: Ref
+    confidence: float | None
 
 
 class Linker:
@@ -75,6 +84,18 @@ class Linker:
         """
         return affected_files(old, new, mentions, self._world.headers)
 
+    def sites(self, path: str, header: FileHeader, body: FileBody) -> Iterator[Site]:
+        """Every resolved reference of a file by itself, where `resolve` gives edges."""
+        table = self._world.open(path, header, body)
+        try:
+            for ref in body.refs:
+                targets, confidence = self._targets(table, ref)
+                for target in targets:
+                    key = self._key(target[1], target[2])
+                    yield Site(self._source(table, ref.scope), key, ref, confidence)
+        finally:
+            self._world.close(path)
+
     # -- what the file alone says --------------------------------------------------------------------
 
     def _structure(self, table: FileTable, found: EdgeSet) -> None:
@@ -104,28 +125,40 @@ class Linker:
                 head = head_and_arguments(text)[0]
                 values = self._evaluator.evaluate(table, row.parent, head)
                 targets = [v for v in values if v[0] == "d" and self._kind(v) in CLASSES]
-                self._link(found, self._key(table.path, index), targets, "inherits", row.line)
+                confidence = None if len(targets) < 2 else round(1 / len(targets), 3)
+                for target in targets:
+                    key = self._key(target[1], target[2])
+                    found.add(self._key(table.path, index), key, "inherits", row.line, confidence)
 
     # -- references ----------------------------------------------------------------------------------
 
     def _references(self, table: FileTable, refs: Sequence[Ref], found: EdgeSet) -> None:
-        sources: dict[int, str] = {}
         for ref in refs:
-            source = sources.get(ref.scope)
-            if source is None:
-                symbol = table.symbol(ref.scope)
-                source = f"file:{table.path}" if symbol < 0 else self._key(table.path, symbol)
-                sources[ref.scope] = source
-            if ref.kind in "cn":
-                values = self._evaluator.evaluate(table, ref.scope, ref.expr, line=ref.line)
-                targets = self._called(values)
-                if not targets and values is ONLY_UNKNOWN:
-                    self._guess(table, source, ref, found)
-                    continue
-            else:
-                targets = self._referred(table, ref)
-                targets = [target for target in targets if self._key(target[1], target[2]) != source]
-            self._link(found, source, targets, _KINDS[ref.kind], ref.line)
+            targets, confidence = self._targets(table, ref)
+            if not targets:
+                continue
+            source = self._source(table, ref.scope)
+            kind = _KINDS[ref.kind]
+            for target in targets[:_MAX_CANDIDATES]:
+                key = self._key(target[1], target[2])
+                if key != source or kind == "calls":
+                    found.add(source, key, kind, ref.line, confidence)
+
+    def _targets(self, table: FileTable, ref: Ref) -> tuple[list[Value], float | None]:
+        """What a reference means, with a confidence where that is not sure."""
+        if ref.kind in "cn":
+            values = self._evaluator.evaluate(table, ref.scope, ref.expr, line=ref.line)
+            targets = self._called(values)
+            if not targets and values is ONLY_UNKNOWN:
+                targets = self._guess(table, ref)
+                return targets, round(_GUESS / len(targets), 3) if targets else None
+        else:
+            targets = self._referred(table, ref)
+        return targets, None if len(targets) < 2 else round(1 / len(targets), 3)
+
+    def _source(self, table: FileTable, scope: int) -> str:
+        symbol = table.symbol(scope)
+        return f"file:{table.path}" if symbol < 0 else self._key(table.path, symbol)
 
     def _called(self, values: Values) -> list[Value]:
         targets: dict[tuple[str, int], Value] = {}
@@ -172,25 +205,17 @@ class Linker:
         row = self._world.table(value[1]).defs[value[2]]
         return row.qualname.rpartition(".")[2].partition("~")[0] == name
 
-    def _guess(self, table: FileTable, source: str, ref: Ref, found: EdgeSet) -> None:
+    def _guess(self, table: FileTable, ref: Ref) -> list[Value]:
         """A member of a value nobody knows: every definition of that name may be meant."""
         head, steps = parse(ref.expr)
         rules = RULES[table.header.lang]
-        if not steps:
-            if not rules.open_names:
-                return
-            name = head
-        elif steps[-1][0] == ".":
-            name = steps[-1][1:]
-        else:
-            return
-        if name in rules.common_members or name.startswith("__"):
-            return
-        candidates = self._candidates(rules.family, name, bare=not steps)
-        if 0 < len(candidates) <= _MAX_CANDIDATES:
-            for path, index in candidates:
-                confidence = round(_GUESS / len(candidates), 3)
-                found.add(source, self._key(path, index), "calls", ref.line, confidence)
+        name = steps[-1][1:] if steps and steps[-1][0] == "." else "" if steps else head
+        if (not steps and not rules.open_names) or name in rules.common_members:
+            return []
+        if not name or name.startswith("__"):
+            return []
+        rows = self._candidates(rules.family, name, bare=not steps)
+        return [("d", *row, None) for row in rows] if len(rows) <= _MAX_CANDIDATES else []
 
     def _candidates(self, family: str, name: str, *, bare: bool) -> list[tuple[str, int]]:
         if self._by_name is None:
@@ -212,13 +237,6 @@ class Linker:
         return index
 
     # -- edges -----------------------------------------------------------------------------------------
-
-    def _link(self, found: EdgeSet, source: str, targets: list[Value], kind: EdgeKind, line: int) -> None:
-        if not targets:
-            return
-        confidence = None if len(targets) == 1 else round(1 / len(targets), 3)
-        for target in targets[:_MAX_CANDIDATES]:
-            found.add(source, self._key(target[1], target[2]), kind, line, confidence)
 
     def _key(self, path: str, index: int) -> str:
         header = self._world.table(path).header

@@ -32,6 +32,8 @@ class World:
         self._tables: dict[str, FileTable] = {}
         self._python: PythonModules | None = None
         self._stars: set[tuple[str, str]] = set()
+        self._asked: set[tuple[str, str]] = set()
+        self._member_values: dict[tuple[str, str], Values] = {}
 
     @property
     def python(self) -> PythonModules:
@@ -131,6 +133,22 @@ class World:
 
     def module_member(self, evaluator: Evaluator, module: Value, name: str) -> Values:
         """What a module's `name` stands for: what it binds, else a submodule, else a starred import."""
+        key = (module[1], name)
+        known = self._member_values.get(key)
+        if known is not None:
+            return known
+        if key in self._asked:  # modules that import the name from one another
+            return ONLY_UNKNOWN
+        self._asked.add(key)
+        try:
+            found = self._module_member(evaluator, module, name)
+        finally:
+            self._asked.discard(key)
+        if not self._asked:
+            self._member_values[key] = found
+        return found
+
+    def _module_member(self, evaluator: Evaluator, module: Value, name: str) -> Values:
         path = module[1]
         if module[0] == "m":
             table = self.table(path)
