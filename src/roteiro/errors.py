@@ -307,6 +307,7 @@ class AmbiguousName(GraphError):
             hint="Use a key or path#name.",
             details={"keys": list(keys)},
         )
+        self.name = name
         self.keys = tuple(keys)
 
 

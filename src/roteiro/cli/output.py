@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -53,6 +53,11 @@ def stderr() -> Console:
 def print_json(value: Any) -> None:
     """Print one JSON document on standard output, UTF-8, keys in the order given."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+
+
+def write(pieces: Iterable[str]) -> None:
+    """Print a document that comes in pieces, as it is."""
+    sys.stdout.writelines(pieces)
 
 
 def notice(text: str) -> None:

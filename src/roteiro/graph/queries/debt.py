@@ -13,8 +13,8 @@ from typing import Literal, TypeAlias, get_args
 from pathspec import GitIgnoreSpec
 
 from roteiro.errors import UsageError
-from roteiro.graph.model import MARKER_CATEGORIES, Marker, MarkerCategory
-from roteiro.graph.queries.pages import checked_choice, checked_page, page
+from roteiro.graph.model import MARKER_CATEGORIES, Marker
+from roteiro.graph.queries.pages import checked_choice, checked_choices, checked_page, page
 from roteiro.graph.queries.shapes import Json, envelope, marker_json
 from roteiro.graph.store import GraphStore
 
@@ -82,7 +82,7 @@ class DebtDensity:
 def debt(
     store: GraphStore,
     *,
-    categories: Collection[MarkerCategory] = (),
+    categories: Collection[str] = (),
     ignore: Sequence[str] = (),
     path: str | None = None,
     limit: int = 0,
@@ -113,10 +113,10 @@ def debt(
 def density(
     store: GraphStore,
     *,
-    categories: Collection[MarkerCategory] = (),
+    categories: Collection[str] = (),
     ignore: Sequence[str] = (),
     path: str | None = None,
-    order: Order = "density",
+    order: str = "density",
     min_lines: int = 0,
     limit: int = 0,
     offset: int = 0,
@@ -137,7 +137,7 @@ def density(
         UsageError: an unknown category or order, a negative page or `min_lines`.
     """
     checked_page(limit, offset)
-    checked_choice(order, ORDERS, what="order")
+    chosen = checked_choice(order, ORDERS, what="order")
     if min_lines < 0:
         raise UsageError(f"min-lines is {min_lines}; it cannot be negative.", param="min_lines")
     with store.snapshot():
@@ -147,9 +147,9 @@ def density(
     for marker in markers:
         if lengths.get(marker.path, 0) >= min_lines:
             by_path.setdefault(marker.path, []).append(marker)
-    files = sorted((_file_debt(p, of, lengths.get(p, 0)) for p, of in by_path.items()), key=_KEYS[order])
+    files = sorted((_file_debt(p, of, lengths.get(p, 0)) for p, of in by_path.items()), key=_KEYS[chosen])
     return DebtDensity(
-        order=order,
+        order=chosen,
         total=len(files),
         total_markers=sum(file.markers for file in files),
         items=tuple(page(files, limit=limit, offset=offset)),
@@ -167,17 +167,16 @@ _KEYS: dict[Order, Callable[[FileDebt], tuple[float, float, str]]] = {
 
 def _markers(
     store: GraphStore,
-    categories: Collection[MarkerCategory],
+    categories: Collection[str],
     ignore: Sequence[str],
     path: str | None,
 ) -> list[Marker]:
-    for category in categories:
-        checked_choice(category, MARKER_CATEGORIES, what="category")
+    wanted = checked_choices(categories, MARKER_CATEGORIES, what="category")
     left_out = GitIgnoreSpec.from_lines(ignore)
     prefix = (path or "").strip("/").removeprefix("./")
     return [
         marker
-        for marker in store.markers(categories=categories)
+        for marker in store.markers(categories=wanted)
         if not left_out.match_file(marker.path)
         and (prefix in ("", ".") or marker.path == prefix or marker.path.startswith(f"{prefix}/"))
     ]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from roteiro.errors import AmbiguousName
 from roteiro.graph.model import EDGE_KINDS, EdgeKind, Marker, Node
 from roteiro.graph.queries.names import resolve_name
-from roteiro.graph.queries.pages import checked_choice, checked_page, page
+from roteiro.graph.queries.pages import checked_choices, checked_page, page
 from roteiro.graph.queries.shapes import EdgeEnd, Json, envelope, marker_json, node_json
 from roteiro.graph.store import GraphStore, NumberedEdge
 
@@ -86,7 +86,7 @@ def explain(
     store: GraphStore,
     name: str,
     *,
-    kinds: Collection[EdgeKind] = (),
+    kinds: Collection[str] = (),
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
 ) -> Explanation:
@@ -105,13 +105,12 @@ def explain(
         UsageError: an unknown kind or a negative page.
     """
     checked_page(limit, offset)
-    for kind in kinds:
-        checked_choice(kind, EDGE_KINDS, what="edge kind")
+    wanted = checked_choices(kinds, EDGE_KINDS, what="edge kind")
     with store.snapshot():
         node = resolve_name(store, name)
         number = store.node_ids([node.key])[node.key]
-        leaving = _of_kinds(store.ends(number, incoming=False), kinds)
-        arriving = _of_kinds(store.ends(number, incoming=True), kinds)
+        leaving = _of_kinds(store.ends(number, incoming=False), wanted)
+        arriving = _of_kinds(store.ends(number, incoming=True), wanted)
         markers = _markers_near(store, node)
         return Explanation(
             node=node,
@@ -127,10 +126,10 @@ def explain(
         )
 
 
-def candidates(store: GraphStore, error: AmbiguousName, name: str) -> Candidates:
+def candidates(store: GraphStore, error: AmbiguousName) -> Candidates:
     """The nodes behind an ambiguous name, in the order of their keys."""
     nodes = store.nodes(list(store.node_ids(error.keys).values()))
-    return Candidates(name=name, nodes=tuple(sorted(nodes.values(), key=lambda node: node.key)))
+    return Candidates(name=error.name, nodes=tuple(sorted(nodes.values(), key=lambda node: node.key)))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias, get_args
 
 from roteiro.graph.queries.pages import checked_choice
-from roteiro.graph.queries.shapes import Json, node_json
+from roteiro.graph.queries.shapes import Json, envelope, node_json
 from roteiro.graph.store import GraphStore
 from roteiro.graph.view import graphml_lines, node_link
 
@@ -15,13 +15,14 @@ Format: TypeAlias = Literal["json", "graphml", "dot"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 
-def export(store: GraphStore, file_format: Format = "json") -> Iterator[str]:
+def export(store: GraphStore, file_format: str = "json", *, stale: bool = False) -> Iterator[str]:
     """The graph as text, in pieces that may be written one after the other.
 
     Args:
         store: the graph.
         file_format: `json` (networkx reads it with `node_link_graph(data, edges="edges")`), `graphml`
             or `dot` (Graphviz).
+        stale: what the JSON says of the graph's freshness.
 
     Raises:
         UsageError: an unknown format.
@@ -34,7 +35,8 @@ def export(store: GraphStore, file_format: Format = "json") -> Iterator[str]:
     elif file_format == "dot":
         yield from _dot(nodes, edges)
     else:
-        yield from json.JSONEncoder(ensure_ascii=False).iterencode(node_link(nodes, edges))
+        document = envelope(stale=stale, **node_link(nodes, edges))
+        yield from json.JSONEncoder(ensure_ascii=False).iterencode(document)
         yield "\n"
 
 

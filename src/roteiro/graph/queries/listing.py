@@ -23,7 +23,7 @@ class NodeList:
         return envelope(kind=self.kind, total=self.total, nodes=[node_json(n) for n in self.nodes])
 
 
-def list_nodes(store: GraphStore, kind: NodeKind, *, limit: int = 0, offset: int = 0) -> NodeList:
+def list_nodes(store: GraphStore, kind: str, *, limit: int = 0, offset: int = 0) -> NodeList:
     """List the nodes of a kind, by key.
 
     Args:
@@ -36,8 +36,8 @@ def list_nodes(store: GraphStore, kind: NodeKind, *, limit: int = 0, offset: int
         UsageError: an unknown kind or a negative page.
     """
     checked_page(limit, offset)
-    checked_choice(kind, NODE_KINDS, what="kind")
+    wanted = checked_choice(kind, NODE_KINDS, what="kind")
     with store.snapshot():
-        total = store.counts().get(f"kind:{kind}", 0)
-        nodes = store.nodes_by_kind(kind, limit=limit, offset=offset)
-    return NodeList(kind=kind, total=total, nodes=tuple(nodes))
+        total = store.counts().get(f"kind:{wanted}", 0)
+        nodes = store.nodes_by_kind(wanted, limit=limit, offset=offset)
+    return NodeList(kind=wanted, total=total, nodes=tuple(nodes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeVar
 
 from roteiro.errors import UsageError
@@ -30,12 +30,24 @@ def page(items: Sequence[T], *, limit: int, offset: int) -> Sequence[T]:
     return items[offset : offset + limit] if limit else items[offset:]
 
 
-def checked_choice(value: str, choices: Sequence[str], *, what: str) -> str:
-    """A value that is one of the choices.
+def checked_choice(value: str, choices: Sequence[T], *, what: str) -> T:
+    """The choice that a text names.
 
     Raises:
-        UsageError: it is not; the message lists them.
+        UsageError: it names none; the message lists them.
     """
-    if value not in choices:
-        raise UsageError(f"{value!r} is no {what}.", hint=f"Choose from: {', '.join(choices)}.", param=what)
-    return value
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise UsageError(
+        f"{value!r} is no {what}.", hint=f"Choose from: {', '.join(map(str, choices))}.", param=what
+    )
+
+
+def checked_choices(values: Collection[str], choices: Sequence[T], *, what: str) -> tuple[T, ...]:
+    """The choices that texts name, each once.
+
+    Raises:
+        UsageError: one names none.
+    """
+    return tuple(dict.fromkeys(checked_choice(value, choices, what=what) for value in values))

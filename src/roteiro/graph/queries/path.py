@@ -14,7 +14,7 @@ from roteiro.errors import UsageError
 from roteiro.graph.model import EDGE_KINDS, EdgeKind, Node, Provenance
 from roteiro.graph.queries.explain import KIND_ORDER
 from roteiro.graph.queries.names import resolve_name
-from roteiro.graph.queries.pages import checked_choice
+from roteiro.graph.queries.pages import checked_choices
 from roteiro.graph.queries.shapes import Json, envelope, node_json
 from roteiro.graph.store import GraphStore
 from roteiro.graph.view import GraphView, Route, kind_bits
@@ -85,7 +85,7 @@ def path(
     end: str,
     *,
     max_depth: int = DEFAULT_MAX_DEPTH,
-    kinds: Collection[EdgeKind] = (),
+    kinds: Collection[str] = (),
     directed: bool = False,
     view: GraphView | None = None,
 ) -> Connection:
@@ -111,8 +111,7 @@ def path(
             hint="A depth of 0 is any number of steps.",
             param="max_depth",
         )
-    for kind in kinds:
-        checked_choice(kind, EDGE_KINDS, what="edge kind")
+    wanted = checked_choices(kinds, EDGE_KINDS, what="edge kind")
     with store.snapshot():
         first, last = resolve_name(store, start), resolve_name(store, end)
         numbers = store.node_ids([first.key, last.key])
@@ -120,7 +119,7 @@ def path(
             numbers[first.key],
             numbers[last.key],
             max_depth=max_depth,
-            kinds=kind_bits(kinds),
+            kinds=kind_bits(wanted),
             directed=directed,
         )
         nodes = _chosen(store, route)
@@ -130,7 +129,9 @@ def path(
             reason=_reason(route),
             max_depth=max_depth,
             nodes=nodes,
-            steps=tuple(_step(store, one, other, kinds, directed=directed) for one, other in pairwise(nodes)),
+            steps=tuple(
+                _step(store, one, other, wanted, directed=directed) for one, other in pairwise(nodes)
+            ),
         )
 
 

@@ -11,10 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from roteiro.errors import UsageError
-from roteiro.graph.model import NODE_KINDS, Node, NodeKind
+from roteiro.graph.model import NODE_KINDS, Node
 from roteiro.graph.queries.asked import Asked, take_apart
 from roteiro.graph.queries.evidence import Evidence, Term, gather
-from roteiro.graph.queries.pages import checked_choice, checked_page
+from roteiro.graph.queries.pages import checked_choices, checked_page
 from roteiro.graph.queries.ranking import row_of, score
 from roteiro.graph.queries.shapes import Json, envelope, node_json
 from roteiro.graph.queries.snippets import pattern_of, snippet
@@ -69,7 +69,7 @@ def search(
     store: GraphStore,
     query: str,
     *,
-    kinds: Collection[NodeKind] = (),
+    kinds: Collection[str] = (),
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
 ) -> SearchResult:
@@ -86,13 +86,12 @@ def search(
         UsageError: an empty query, an unknown kind or a negative page.
     """
     checked_page(limit, offset)
-    for kind in kinds:
-        checked_choice(kind, NODE_KINDS, what="kind")
+    wanted = checked_choices(kinds, NODE_KINDS, what="kind")
     asked = take_apart(query)
     if not asked.text:
         raise UsageError("The query is empty.", hint="Give a name or some words.", param="query")
     with store.snapshot():
-        within = store.ids_of_kinds(kinds) if kinds else None
+        within = store.ids_of_kinds(wanted) if wanted else None
         return _search(store, asked, within, slice(offset, offset + limit if limit else None))
 
 
