@@ -6,15 +6,24 @@ Thread: any.
 
 from __future__ import annotations
 
+from roteiro.chat.dialects.bare_json import BARE_JSON
 from roteiro.chat.dialects.command_r import COMMAND_R, COMMAND_R7B
+from roteiro.chat.dialects.deepseek import DEEPSEEK_V3, DEEPSEEK_V31, DEEPSEEK_V32
 from roteiro.chat.dialects.dialect import Dialect
+from roteiro.chat.dialects.functionary import FUNCTION_TAG, FUNCTIONARY
+from roteiro.chat.dialects.gemma import FUNCTION_GEMMA, GEMMA4
 from roteiro.chat.dialects.glm import GLM
 from roteiro.chat.dialects.granite import GRANITE
+from roteiro.chat.dialects.harmony import HARMONY
 from roteiro.chat.dialects.hermes import HERMES
+from roteiro.chat.dialects.kimi import KIMI_K2
+from roteiro.chat.dialects.lfm25 import LFM25
+from roteiro.chat.dialects.llama3 import LLAMA3
 from roteiro.chat.dialects.minimax import MINIMAX_M1, MINIMAX_M2, TOOL_CALLS_ARRAY
 from roteiro.chat.dialects.mistral import MISTRAL, MISTRAL_ARRAY
 from roteiro.chat.dialects.nemotron import NEMOTRON
 from roteiro.chat.dialects.phi import FUNCTOOLS, PHI4
+from roteiro.chat.dialects.pythonic import GEMMA_TOOL_CODE, LFM2, OLMO3, PYTHONIC
 from roteiro.chat.dialects.qwen3_coder import QWEN3_CODER
 from roteiro.chat.dialects.seed_oss import SEED_OSS
 
@@ -28,12 +37,28 @@ ALL: tuple[Dialect, ...] = (
     TOOL_CALLS_ARRAY,
     MISTRAL,
     MISTRAL_ARRAY,
+    HARMONY,
+    DEEPSEEK_V31,
+    DEEPSEEK_V3,
+    DEEPSEEK_V32,
+    KIMI_K2,
     PHI4,
     GRANITE,
     NEMOTRON,
     COMMAND_R7B,
     COMMAND_R,
+    GEMMA4,
+    FUNCTION_GEMMA,
+    LFM2,
+    LFM25,
+    OLMO3,
+    GEMMA_TOOL_CODE,
+    FUNCTION_TAG,
+    FUNCTIONARY,
     FUNCTOOLS,
+    LLAMA3,
+    PYTHONIC,
+    BARE_JSON,
 )
 
 

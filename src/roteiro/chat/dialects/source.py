@@ -199,6 +199,18 @@ class Source:
                 return False
             yield
 
+    def looks_like(self, whole: re.Pattern[str], maybe: re.Pattern[str]) -> Steps[bool]:
+        """Whether `whole` matches next. `maybe` matches every text that may yet become such a match.
+
+        Consumes nothing; waits while all that has arrived is a `maybe`.
+        """
+        while True:
+            if whole.match(self._buffer, self._at):
+                return True
+            if self._ended or not maybe.fullmatch(self._buffer, self._at):
+                return False
+            yield
+
     def _overlap(self, literal: str) -> int:
         """How many characters at the end of the buffer may be the beginning of `literal`."""
         room = min(len(literal) - 1, len(self._buffer) - self._at)
