@@ -10,6 +10,7 @@ import codecs
 import os
 import re
 import stat
+import time
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -19,6 +20,12 @@ MAX_FILE_BYTES: Final = 4 << 20  # honest hand-written files stay under 1 MiB
 SAMPLE_BYTES: Final = 8000  # what git looks at to tell binary files
 LONG_LINE_BYTES: Final = 1000
 HEADER_LINES: Final = 10
+VANISHED: Final = "vanished while it was read"
+UNTRUSTED: Final = -1
+# A file can change again within its last time's tick without its times showing it: the kernel's
+# tick is up to 10 ms, and file systems that keep whole seconds need two of them.
+_TICK_NS: Final = 50_000_000
+_COARSE_TICK_NS: Final = 2_000_000_000
 # Below this a long line is a licence or a data row, not a bundle.
 _MINIFIED_BYTES: Final = 8 << 10
 # Languages that are shipped minified; in others a long line is data among honest code.
@@ -68,10 +75,16 @@ def read_raw(root: Path, path: str) -> Raw | str:
                 return "not a regular file"
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
-        return "vanished while it was read"
+        return VANISHED
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return Raw(data=data, size=status.st_size, mtime=status.st_mtime_ns, ctime=status.st_ctime_ns)
+
+
+def trusted_mtime(mtime: int) -> int:
+    """The time, or `UNTRUSTED` where the file is so young that the same time may come twice."""
+    tick = _COARSE_TICK_NS if mtime % 1_000_000_000 == 0 else _TICK_NS
+    return mtime if mtime < time.time_ns() - tick else UNTRUSTED
 
 
 def refusal(raw: Raw, lang: str, path: str) -> str | None:

@@ -7,16 +7,18 @@ file. Thread: any; runs in worker processes too.
 
 from __future__ import annotations
 
+import re
 import zlib
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from roteiro.graph.content import SAMPLE_BYTES, Raw, read_raw, refusal, to_utf8
+from roteiro.graph.content import SAMPLE_BYTES, Raw, read_raw, refusal, to_utf8, trusted_mtime
 from roteiro.graph.extract import extract, language_of
 from roteiro.graph.extract.facts import (
     FileBody,
     FileFacts,
     FileHeader,
+    Link,
     body_from_json,
     body_to_json,
     header_from_json,
@@ -27,6 +29,7 @@ from roteiro.graph.words import index_text
 
 Row: TypeAlias = tuple[Any, ...]
 
+_WORD: Final = re.compile(r"[^\W\d]\w*")
 _FASTEST: Final = 1  # of zlib's levels; the higher ones cost more time than the bytes are worth
 
 
@@ -98,7 +101,7 @@ def _left_out(
     path: str, raw: Raw, lang: str | None, *, state: str = "skipped", reason: str | None = None
 ) -> Parcel:
     digest = raw.digest()
-    return Parcel(path, state, reason, lang, 0, digest, raw.size, raw.mtime, raw.ctime)
+    return Parcel(path, state, reason, lang, 0, digest, raw.size, trusted_mtime(raw.mtime), raw.ctime)
 
 
 def _packed(facts: FileFacts, text: str, raw: Raw) -> Parcel:
@@ -110,15 +113,26 @@ def _packed(facts: FileFacts, text: str, raw: Raw) -> Parcel:
         lines=facts.lines,
         hash=raw.digest(),
         size=raw.size,
-        mtime=raw.mtime,
+        mtime=trusted_mtime(raw.mtime),
         ctime=raw.ctime,
         nodes=tuple(map(_node_row, facts.nodes)),
         search=_search_rows(facts.nodes, text),
         markers=tuple(map(_marker_row, facts.markers)),
         header=_packed_text(header_to_json(facts.header)),
         body=_packed_text(body_to_json(facts.body)),
-        mentions=_packed_text("\n".join(sorted(facts.mentions))),
+        mentions=_packed_text("\n".join(sorted(facts.mentions | _linked(facts.body.links)))),
     )
+
+
+def _linked(links: tuple[Link, ...]) -> set[str]:
+    """What must change elsewhere for a link to mean something else: names in it, an ADR's or doc's key."""
+    found: set[str] = set()
+    for link in links:
+        if link.kind == "link":
+            found.update(_WORD.findall(link.target), [f"doc:{link.target}"])
+        else:
+            found.update((f"adr:{link.target}", link.source))
+    return found
 
 
 def _packed_text(text: str) -> bytes:

@@ -59,7 +59,7 @@ def list_files(root: Root) -> Listing:
 
 
 def printable(path: str) -> str:
-    """A path that any output can carry: bytes that are no text are shown as `\\xNN`."""
+    """A path that any output can carry: bytes that are no text are shown by their numbers."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 

@@ -155,18 +155,22 @@ def _checked(connection: sqlite3.Connection, path: Path) -> sqlite3.Connection:
     try:
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if application != APPLICATION_ID:
-            raise Unreadable("it is not a graph of Roteiro.", hint=SYNC_HINT)
-        if version > SCHEMA_VERSION:
-            raise StoreTooNew(
-                f"The graph at {str(path)!r} has schema {version}; "
-                f"this Roteiro knows schemas up to {SCHEMA_VERSION}.",
-                hint="Upgrade Roteiro, or remove the file to build it anew.",
-            )
-        if version < SCHEMA_VERSION:
-            raise Unreadable(f"it has the older schema {version}.", hint=SYNC_HINT)
+        _check_versions(path, application, version)
         connection.execute("SELECT count(*) FROM meta").fetchone()
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _check_versions(path: Path, application: int, version: int) -> None:
+    if application != APPLICATION_ID:
+        raise Unreadable("it is not a graph of Roteiro.", hint=SYNC_HINT)
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"The graph at {str(path)!r} has schema {version}; "
+            f"this Roteiro knows schemas up to {SCHEMA_VERSION}.",
+            hint="Upgrade Roteiro, or remove the file to build it anew.",
+        )
+    if version < SCHEMA_VERSION:
+        raise Unreadable(f"it has the older schema {version}.", hint=SYNC_HINT)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from roteiro.graph.model import EDGE_KINDS, Edge, EdgeKind, Marker, Node, NodeKind
 from roteiro.graph.content import read_text
+from roteiro.graph.model import EDGE_KINDS, Edge, EdgeKind, Marker, Node, NodeKind
 from roteiro.graph.store import rows
 from roteiro.graph.store.connections import Connections, marks
 from roteiro.graph.store.postings import Postings
@@ -90,8 +90,13 @@ class GraphStore(Postings):
         """Every source-like file that was left out, by path."""
         found = self._db.all("SELECT path, reason FROM files WHERE state = 'skipped' ORDER BY path")
         listed = [Skipped(path=path, reason=reason) for path, reason in found]
-        unreadable = json.loads(self.meta("unreadable") or "[]")
-        listed += [Skipped(path=path, reason=reason) for path, reason in unreadable]
+        listed += [
+            Skipped(path=path, reason=reason)
+            for path, reason in [
+                *json.loads(self.meta("left_out") or "[]"),
+                *json.loads(self.meta("disputed") or "{}").items(),
+            ]
+        ]
         return sorted(listed, key=lambda item: item.path)
 
     # -- nodes -------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ class GraphStore(Postings):
     def node_ids(self, keys: Collection[str]) -> dict[str, int]:
         """Numbers of nodes by their keys; unknown keys are left out. Numbers hold within a generation."""
         found = self._db.chunked("SELECT key, id FROM nodes WHERE key IN (%s)", list(keys))
-        return {key: number for key, number in found}
+        return dict(found)
 
     def nodes_by_name(self, name: str, *, ignore_case: bool = False) -> list[Node]:
         """Every node whose last name is `name`, by key."""
@@ -184,7 +189,7 @@ class GraphStore(Postings):
         query = (
             f"SELECT target, count(*) FROM edges WHERE target IN (%s) AND kind IN ({numbers}) GROUP BY target"
         )
-        return {target: count for target, count in self._db.chunked(query, list(ids))}
+        return dict(self._db.chunked(query, list(ids)))
 
     # -- markers -----------------------------------------------------------------------------------
 

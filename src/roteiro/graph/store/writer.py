@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from roteiro.graph.parcel import Parcel, Row
 from roteiro.graph.store.connections import marks
-from roteiro.graph.store.database import create, open_writer, sqlite_errors
+from roteiro.graph.store.database import SYNC_HINT, Unreadable, create, open_writer, sqlite_errors
 from roteiro.graph.store.rows import EDGE_COUNT
 from roteiro.graph.store.schema import INDEXES, KIND_NUMBER, PROVENANCE_NUMBER, TABLES
 
@@ -98,6 +98,12 @@ class GraphWriter:
         """(path, packed header) of every file, those put in this sync included."""
         yield from self._facts("header")
 
+    def headers_of(self, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """(path, packed header) of the named files, as far as they have one."""
+        for path in paths:
+            for (header,) in self._run("SELECT header FROM facts WHERE file = ?", (self._files[path],)):
+                yield path, header
+
     def mentions(self) -> Iterator[tuple[str, bytes]]:
         """(path, packed mentions) of every file."""
         yield from self._facts("mentions")
@@ -118,6 +124,29 @@ class GraphWriter:
         nodes = self._run("SELECT count(*) FROM nodes").fetchone()[0]
         return int(nodes), int(self._run(EDGE_COUNT).fetchone()[0])
 
+    def languages(self) -> dict[str, int]:
+        """How many files are indexed, by language, the most first."""
+        return dict(
+            self._run(
+                "SELECT lang, count(*) FROM files WHERE state = 'indexed'"
+                " GROUP BY lang ORDER BY count(*) DESC, lang"
+            )
+        )
+
+    def skipped(self) -> list[tuple[str, str]]:
+        """(path, reason) of the files that were looked at and left out."""
+        return list(self._run("SELECT path, reason FROM files WHERE state = 'skipped'"))
+
+    def check(self) -> None:
+        """Look for damage.
+
+        Raises:
+            Unreadable: there is some.
+        """
+        found = self._run("PRAGMA quick_check(1)").fetchone()[0]
+        if found != "ok":
+            raise Unreadable(f"{found}.", hint=SYNC_HINT)
+
     # -- changes -----------------------------------------------------------------------------------
 
     def clear(self, paths: Iterable[str]) -> None:
@@ -130,7 +159,7 @@ class GraphWriter:
             self._freed.update(nodes)
             self._many("DELETE FROM search WHERE rowid = ?", [(node,) for _, node in nodes])
             for table, column in _TABLES_BY_FILE:
-                self._run(f"DELETE FROM {table} WHERE {column} = ?", (number,))  # noqa: S608
+                self._run(f"DELETE FROM {table} WHERE {column} = ?", (number,))
 
     def touch(self, path: str, *, mtime: int, ctime: int) -> None:
         """Note new times of a file whose content is the same."""
@@ -160,11 +189,16 @@ class GraphWriter:
             self._run("DELETE FROM edges WHERE owner = ?", (number,))
         self._put_edges(number, edges)
 
+    def drop_dangling(self) -> None:
+        """Take out edges whose ends are gone: keys of cleared files that nothing put again."""
+        gone = [(number,) for number in self._freed.values()]
+        self._many("DELETE FROM edges WHERE target = ?", gone)
+        self._many("DELETE FROM edges WHERE source = ?", gone)
+
     def commit(self, meta: Mapping[str, str], *, changed: bool) -> None:
         """Make it all seen at once."""
         stated = dict(meta)
         if changed:
-            self._drop_dangling()
             stated["generation"] = uuid.uuid4().hex
         self._many("INSERT OR REPLACE INTO meta VALUES (?,?)", list(stated.items()))
         with sqlite_errors(self._file):
@@ -231,14 +265,9 @@ class GraphWriter:
         found: dict[str, int] = {}
         for start in range(0, len(keys), _CHUNK):
             part = keys[start : start + _CHUNK]
-            query = f"SELECT key, id FROM nodes WHERE key IN ({marks(part)})"  # noqa: S608
+            query = f"SELECT key, id FROM nodes WHERE key IN ({marks(part)})"
             found.update(self._run(query, part))
         return found
-
-    def _drop_dangling(self) -> None:
-        gone = [(number,) for number in self._freed.values()]
-        self._many("DELETE FROM edges WHERE target = ?", gone)
-        self._many("DELETE FROM edges WHERE source = ?", gone)
 
     def _put_in_place(self) -> None:
         self._db.execute("PRAGMA locking_mode = NORMAL").fetchall()
@@ -253,11 +282,11 @@ class GraphWriter:
 
     def _facts(self, column: str) -> Iterator[tuple[str, bytes]]:
         yield from self._run(
-            f"SELECT f.path, x.{column} FROM facts x JOIN files f ON f.id = x.file ORDER BY f.path"  # noqa: S608
+            f"SELECT f.path, x.{column} FROM facts x JOIN files f ON f.id = x.file ORDER BY f.path"
         )
 
     def _highest(self, table: str) -> int:
-        return int(self._db.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])  # noqa: S608
+        return int(self._db.execute(f"SELECT coalesce(max(id), 0) FROM {table}").fetchone()[0])
 
     def _run(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         with sqlite_errors(self._file):
