@@ -10,7 +10,9 @@ from roteiro.graph.extract.assemble import Assembly, mentions, nodes_of
 from roteiro.graph.extract.facts import FileFacts, Link
 from roteiro.graph.extract.languages import LANGUAGES, Language, language_of
 from roteiro.graph.extract.links import links_in
+from roteiro.graph.extract.markers import find_markers
 from roteiro.graph.extract.parsing import grammar_versions, parse
+from roteiro.graph.extract.prose import PROSE_LANGUAGES, extract_prose
 from roteiro.graph.extract.symbols import Builder
 from roteiro.graph.model import Node
 
@@ -22,6 +24,8 @@ EXTRACTOR_VERSION = f"1 {grammar_versions()}"
 
 def extract(path: str, data: bytes, lang: str) -> FileFacts:
     """What the file at `path` says, read as `lang` (see `language_of`)."""
+    if lang in PROSE_LANGUAGES:
+        return extract_prose(path, data, lang)
     return _extract_code(path, data, LANGUAGES[lang])
 
 
@@ -37,7 +41,7 @@ def _extract_code(path: str, data: bytes, language: Language) -> FileFacts:
         header=header,
         body=body,
         nodes=nodes,
-        markers=(),
+        markers=find_markers(nodes, builder.comments.found),
         mentions=mentions(header, body),
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
     )
