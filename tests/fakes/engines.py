@@ -14,6 +14,7 @@ from roteiro.engine.request import (
     TokenChunk,
 )
 from roteiro.engine.scripted import Behaviour, Reply, ScriptedBackend, encode
+from roteiro.modelstore.gguf import read_header
 from roteiro.modelstore.record import FileIdentity, GgufHeader, ModelKind, ModelRecord
 
 MIB = 2**20
@@ -86,3 +87,19 @@ def finished(events: Sequence[GenerationEvent]) -> GenerationFinished:
 
 async def say(engine: Engine, record: ModelRecord, text: str, **fields: Any) -> GenerationFinished:
     return finished(await collect(engine, record, ask(text, **fields)))
+
+
+def record_of(path: Path, model_id: str = "", *, kind: ModelKind = "generative") -> ModelRecord:
+    """A record of a real file, made without a model store."""
+    stat = path.stat()
+    return ModelRecord(
+        id=model_id or path.stem.lower(),
+        path=path,
+        parts=(path,),
+        size=stat.st_size,
+        kind=kind,
+        header=read_header(path),
+        identity=FileIdentity(size=stat.st_size, mtime_ns=stat.st_mtime_ns, sha256=path.name),
+        source="test",
+        created=0,
+    )

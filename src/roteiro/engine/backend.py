@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     # numpy comes with the `llama` extra; the engine's logic must import without it.
@@ -121,7 +121,7 @@ class Vocabulary(Protocol):
     """Text to tokens and back. `native` is the library's own handle, valid until `close`."""
 
     facts: VocabularyFacts
-    native: object
+    native: Any
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> tuple[int, ...]:
         """Token ids of `text`."""

@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from roteiro.engine.backend import (
     Context,
@@ -177,7 +177,7 @@ class ScriptedVocabulary(_Counted):
     """Bytes and a few special tokens."""
 
     kind = "vocabulary"
-    native: object = None
+    native: Any = None
     facts = VocabularyFacts(
         n_vocab=_FIRST_SPECIAL + len(SPECIALS),
         bos=_IDS["<s>"],

@@ -233,7 +233,8 @@ class Turn:
             if choice.keep == held_before:
                 session.turn_start = max(1, held - _PROMPT_TAIL_TOKENS)
         else:
-            session.turn_start = max(1, held, total - _PROMPT_TAIL_TOKENS)
+            tail = min(_PROMPT_TAIL_TOKENS, total // 2)
+            session.turn_start = max(1, held, total - tail)
         session.prompt_tokens, session.cached = total, held
         session.processed = session.decoded = 0
         session.limit = self.plan.limit

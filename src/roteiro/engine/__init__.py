@@ -1,0 +1,1 @@
+"""Inference: tokens in, events out, over one native library behind ports."""

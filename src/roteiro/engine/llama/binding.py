@@ -1,0 +1,68 @@
+"""The one import of `llama_cpp`, and its log. Thread: any; the log callback comes from native threads."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+from collections import deque
+from typing import Any
+
+from roteiro.errors import MissingExtra
+
+try:
+    import llama_cpp as _package
+except ImportError as error:  # pragma: no cover - every test environment has the extra
+    raise MissingExtra("llama", "Running a model") from error
+except (OSError, RuntimeError, FileNotFoundError) as error:  # pragma: no cover - a broken build
+    raise MissingExtra("llama", f"Running a model ({error})") from error
+
+# ctypes functions have no types worth the name.
+C: Any = _package
+
+_LOG = logging.getLogger("roteiro.llama")
+# llama.cpp's INFO is a page a model: ours to see only when debugging.
+_LEVELS = {1: logging.DEBUG, 2: logging.WARNING, 3: logging.ERROR, 4: logging.DEBUG}
+_CONTINUATION = 5
+_KEPT_LINES = 20
+
+
+class NativeLog:
+    """Passes native log lines to `roteiro.llama`, and remembers the last complaints."""
+
+    def __init__(self) -> None:
+        self._partial = ""
+        self._level = logging.DEBUG
+        self._complaints: deque[str] = deque(maxlen=_KEPT_LINES)
+        # The library holds the address: the object must live as long as the process.
+        self._callback = C.llama_log_callback(self._receive)
+
+    def install(self) -> None:
+        """Receive every line from now on."""
+        C.llama_log_set(self._callback, ctypes.c_void_p(0))
+
+    def clear(self) -> None:
+        """Forget earlier complaints."""
+        self._complaints.clear()
+
+    def complaints(self) -> str:
+        """What the library complained of since `clear`, the most telling line first."""
+        return "; ".join(dict.fromkeys(self._complaints)) or "it gave no reason"
+
+    def _receive(self, level: int, text: bytes, _data: object) -> None:
+        if level != _CONTINUATION:
+            self._flush()
+            self._level = _LEVELS.get(level, logging.DEBUG)
+        self._partial += text.decode(errors="replace")
+        if self._partial.endswith("\n"):
+            self._flush()
+
+    def _flush(self) -> None:
+        line, self._partial = self._partial.strip(), ""
+        if not line:
+            return
+        if self._level >= logging.ERROR:
+            self._complaints.append(line)
+        _LOG.log(self._level, "%s", line)
+
+
+LOG = NativeLog()
