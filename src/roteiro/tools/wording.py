@@ -1,0 +1,150 @@
+"""Facts of the graph as sentences that a small model can repeat as its answer.
+
+One fact a line, the subject named, `path:line` in one string with what it belongs to, totals before lists,
+signatures on one line. Measured: few facts worded as answers beat many rows of data. Pure; thread: any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from roteiro.graph.model import EdgeKind, Marker, Node
+from roteiro.graph.queries.explain import Explanation
+from roteiro.graph.queries.path import Connection
+from roteiro.graph.queries.search import SearchHit
+from roteiro.graph.queries.shapes import EdgeEnd, place
+
+KIND_WORDS = {
+    "fn": "function",
+    "const": "constant",
+    "adr": "decision record",
+    "adr_section": "section of a decision record",
+    "doc": "document section",
+}
+# What an edge says, read from its source and from its target.
+_FORWARD: dict[EdgeKind, str] = {
+    "calls": "calls",
+    "inherits": "inherits from",
+    "imports": "imports",
+    "references": "refers to",
+    "contains": "contains",
+    "defines": "defines",
+    "supersedes": "supersedes",
+    "authored_by": "was decided by",
+    "related": "is related to",
+}
+_BACKWARD: dict[EdgeKind, str] = {
+    "calls": "is called by",
+    "inherits": "is the base class of",
+    "imports": "is imported by",
+    "references": "is referred to by",
+    "contains": "is in",
+    "defines": "is defined by",
+    "supersedes": "is superseded by",
+    "authored_by": "decided",
+    "related": "is related to",
+}
+_SIGNATURE_CHARACTERS = 300
+
+
+def kind_word(node: Node) -> str:
+    """The kind as people say it."""
+    return KIND_WORDS.get(node.kind, node.kind)
+
+
+def name_of(node: Node) -> str:
+    """The qualified name of a symbol, the path of a file, the title of a record or section."""
+    if node.key.startswith("sym:"):
+        return node.key.partition("#")[2]
+    if node.kind in ("adr", "adr_section", "doc"):
+        return node.title or node.name
+    return node.path
+
+
+def defined(node: Node) -> str:
+    """Where a node is, in one sentence."""
+    if node.kind in ("file", "module"):
+        return f"`{node.path}` is a file."
+    return f"`{name_of(node)}` is a {kind_word(node)} in {place(node)}."
+
+
+def signature(node: Node) -> str | None:
+    """The signature on one line, or None."""
+    if not node.signature:
+        return None
+    text = " ".join(node.signature.split())
+    if len(text) > _SIGNATURE_CHARACTERS:
+        text = text[:_SIGNATURE_CHARACTERS] + " ..."
+    return f"Signature of `{name_of(node)}`: {text}"
+
+
+def hit(number: int, found: SearchHit) -> str:
+    """A search hit on one line."""
+    node = found.node
+    parts = [f"{number}. {kind_word(node)} `{name_of(node)}` in {place(node)}"]
+    if node.doc:
+        parts.append(node.doc.strip())
+    elif found.snippet:
+        parts.append(" ".join(found.snippet.split()))
+    return ": ".join(parts)
+
+
+def ends(node: Node, edges: Sequence[EdgeEnd], kind: EdgeKind, total: int, *, incoming: bool) -> str:
+    """All ends of one kind in one sentence, the number first."""
+    verb = (_BACKWARD if incoming else _FORWARD)[kind]
+    listed = ", ".join(end_text(end) for end in edges)
+    more = f", and {total - len(edges)} more" if total > len(edges) else ""
+    count = "" if total == 1 else f" {total}:"
+    return f"`{name_of(node)}` {verb}{count} {listed}{more}."
+
+
+def end_text(end: EdgeEnd) -> str:
+    """The node at an edge's end, with the place of the edge, and how sure it is."""
+    sure = "" if end.confidence is None else f", not certain ({end.confidence:.0%})"
+    return f"`{name_of(end.node)}` ({end.path}:{end.line}{sure})"
+
+
+def connection(found: Connection) -> list[str]:
+    """A path as sentences; what lies between the ends is named first."""
+    if not found.steps:
+        return [f"`{name_of(found.start)}` and `{name_of(found.end)}` are the same."]
+    middle = [f"`{name_of(node)}`" for node in found.nodes[1:-1]]
+    first = (
+        f"Between `{name_of(found.start)}` and `{name_of(found.end)}` there is: {', '.join(middle)}."
+        if middle
+        else f"`{name_of(found.start)}` and `{name_of(found.end)}` are connected directly."
+    )
+    lines = [first]
+    for step, start, end in zip(found.steps, found.nodes, found.nodes[1:], strict=False):
+        verb = (_BACKWARD if step.reversed else _FORWARD)[step.kind]
+        lines.append(f"`{name_of(start)}` {verb} `{name_of(end)}` ({step.path}:{step.line}).")
+    return lines
+
+
+def marker(item: Marker) -> str:
+    """A debt finding on one line."""
+    where = f" in `{item.symbol.partition('#')[2] or item.path}`" if item.symbol else ""
+    return f"{item.category} at {item.path}:{item.line}{where}: {' '.join(item.text.split())}"
+
+
+def explanation(found: Explanation) -> list[str]:
+    """Everything known of a node, what is asked most first."""
+    node = found.node
+    lines = [defined(node)]
+    if (said := signature(node)) is not None:
+        lines.append(said)
+    if node.doc:
+        lines.append(f"It says of itself: {node.doc.strip()}")
+    for incoming, edges, totals in (
+        (True, found.incoming, found.incoming_by_kind),
+        (False, found.outgoing, found.outgoing_by_kind),
+    ):
+        for kind, total in totals.items():
+            of_kind = [end for end in edges if end.kind == kind]
+            if of_kind:
+                lines.append(ends(node, of_kind, kind, total, incoming=incoming))  # type: ignore[arg-type]
+    if not found.incoming_by_kind.get("calls") and node.kind in ("fn", "method", "class"):
+        lines.append(f"No caller of `{name_of(node)}` was found in this repository.")
+    lines += [f"Decision: {name_of(record)} ({place(record)})." for record in found.decisions]
+    lines += [marker(item) for item in found.markers]
+    return lines
