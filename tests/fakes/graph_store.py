@@ -37,15 +37,19 @@ def build_graph(
     database.execute("INSERT INTO meta VALUES ('generation', '1')")
     numbers = {path: number for number, path in enumerate(files, 1)}
     for path, number in numbers.items():
-        lines, size = files[path].count("\n"), len(files[path].encode())
+        length, size = files[path].count("\n"), len(files[path].encode())
         database.execute(
             "INSERT INTO files (id, path, state, lang, lines, hash, size, mtime, ctime, extractor)"
             " VALUES (?, ?, 'indexed', 'python', ?, x'', ?, -1, 0, '')",
-            (number, path, lines, size),
+            (number, path, length, size),
         )
     listed = [file_node(path) for path in files] + list(nodes)
     ids = {node.key: number for number, node in enumerate(listed, 1)}
-    spans = [(n.path, n.line, n.end_line) for n in listed if n.line and n.kind != "marker"]
+    lines = {path: text.splitlines() for path, text in files.items()}
+    spans: dict[str, list[tuple[int, int]]] = {path: [] for path in files}
+    for node in listed:
+        if node.line is not None and node.kind != "marker":
+            spans[node.path].append((node.line, node.end_line or node.line))
     for node in listed:
         database.execute(
             "INSERT INTO nodes (id, key, kind, name, file, line, end_line, lang, signature, doc,"
@@ -56,12 +60,8 @@ def build_graph(
                 node.status,
             ),
         )  # fmt: skip
-        inner = [
-            (line, end or line)
-            for path, line, end in spans
-            if path == node.path and _inside((line, end), node)
-        ]
-        text = index_text(node, files[node.path], inner=inner)
+        inner = [span for span in spans[node.path] if _inside(span, node)]
+        text = index_text(node, lines[node.path], inner=inner)
         values = (text.name, text.parts, text.path, text.signature, text.doc, text.body)
         database.execute(
             "INSERT INTO search (rowid, name, parts, path, signature, doc, body) VALUES (?,?,?,?,?,?,?)",
@@ -123,10 +123,8 @@ def edge(source: str, target: str, kind: str = "calls", at: str = "a.py:1", **mo
 # --------------------------------------------------------------------------------------------------
 
 
-def _inside(span: tuple[int | None, int | None], node: Node) -> bool:
-    line, end = span
-    if line is None or (line, end) == (node.line, node.end_line):
-        return False
+def _inside(span: tuple[int, int], node: Node) -> bool:
     if node.line is None:
         return node.kind == "file"
-    return node.line < line and (end or line) <= (node.end_line or node.line)
+    whole = (node.line, node.end_line or node.line)
+    return span != whole and whole[0] <= span[0] and span[1] <= whole[1]

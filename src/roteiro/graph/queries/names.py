@@ -159,8 +159,8 @@ _WAYS: Sequence[Callable[[GraphStore, str], list[Node]]] = (
     _by_path,
     _by_name,
     _by_qualified_name,
-    _by_module,
     _by_name_in_any_case,
+    _by_module,
     _by_part,
 )
 

@@ -17,7 +17,7 @@ _MOST = 3
 
 
 def corrections(store: GraphStore, unknown: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The nearest known words for each unknown one, best first; none for a word without any."""
+    """The nearest known words for each unknown one; none for a word without any."""
     searched = [word for word in unknown if len(word) >= SHORTEST]
     if not searched:
         return {}
@@ -62,4 +62,5 @@ def _nearest(word: str, known: Iterable[str]) -> tuple[str, ...]:
             edits = distance(word, other, at_most=bound)
             if edits <= bound:
                 near.append((edits, other))
-    return tuple(other for _, other in sorted(near))[:_MOST]
+    fewest = min(near, default=(0, ""))[0]
+    return tuple(other for edits, other in sorted(near) if edits == fewest)[:_MOST]
