@@ -1,6 +1,8 @@
-"""DeepSeek: V3 and R1 (fenced JSON), V3.1 (plain JSON), V3.2 (DSML tags)."""
+"""DeepSeek: V3 and R1 (fenced JSON), V3.1 (plain JSON), V3.2 and V4 (DSML tags)."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from roteiro.chat.dialects.dialect import ParsedCall
 from roteiro.chat.dialects.sections import Section, section_dialect
@@ -43,20 +45,22 @@ def _write_plain_head(call: ParsedCall, _position: int) -> str:
     return call.name + _SEPARATOR
 
 
-DEEPSEEK_V3 = section_dialect(
-    "deepseek_v3",
-    Section(
-        opener=_OPEN,
-        closer=_CLOSE,
-        begin=_BEGIN,
-        end=_END,
-        tail="\n```",
-        gap="\n",
-        read_head=_read_typed_head,
-        write_head=_write_typed_head,
-        aliases=_ALIASES,
-    ),
+_FENCED = Section(
+    opener=_OPEN,
+    closer=_CLOSE,
+    begin=_BEGIN,
+    end=_END,
+    tail="\n```",
+    gap="\n",
+    read_head=_read_typed_head,
+    write_head=_write_typed_head,
+    aliases=_ALIASES,
 )
+
+DEEPSEEK_V3 = section_dialect("deepseek_v3", _FENCED)
+
+# The first R1 template leaves the section's end out after a single call.
+DEEPSEEK_R1 = section_dialect("deepseek_r1", replace(_FENCED, each_proved=True))
 
 DEEPSEEK_V31 = section_dialect(
     "deepseek_v3.1",
@@ -73,13 +77,16 @@ DEEPSEEK_V31 = section_dialect(
 
 _DSML = f"{_BAR}DSML{_BAR}"
 
-DEEPSEEK_V32 = tag_dialect(
-    "deepseek_v3.2",
-    TagForm(
-        section=(f"<{_DSML}function_calls>", f"</{_DSML}function_calls>"),
+
+def _dsml(section: str) -> TagForm:
+    return TagForm(
+        section=(f"<{_DSML}{section}>", f"</{_DSML}{section}>"),
         call=(f'<{_DSML}invoke name="', '">', f"</{_DSML}invoke>"),
         parameter=(f'<{_DSML}parameter name="', '">', f"</{_DSML}parameter>"),
         typed_by="string",
         shared_section=True,
-    ),
-)
+    )
+
+
+DEEPSEEK_V32 = tag_dialect("deepseek_v3.2", _dsml("function_calls"))
+DEEPSEEK_V4 = tag_dialect("deepseek_v4", _dsml("tool_calls"))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.json_scan import scan_object
-from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
+from roteiro.chat.dialects.region import Calls, Grammar, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps
 
 
@@ -20,6 +20,8 @@ class Section:
 
     Attributes:
         opener, closer: around all calls; a call is proved by the next one's beginning or by `closer`.
+        each_proved: a call's own `end` proves it, because `closer` may be missing after it; the family
+            writes it after several calls only, or never where `closer` is "".
         begin, end: around each call.
         tail: what stands between the JSON and `end` (a closing fence).
         gap: what the family writes between calls.
@@ -32,6 +34,7 @@ class Section:
     closer: str
     begin: str
     end: str
+    each_proved: bool = False
     tail: str = ""
     gap: str = ""
     read_head: Callable[[Source], Steps[tuple[str, str | None]]]
@@ -39,10 +42,23 @@ class Section:
     aliases: tuple[str, ...] = ()
 
 
-def section_dialect(name: str, section: Section) -> Dialect:
+def section_dialect(name: str, section: Section, *, call_id: Callable[[], str] | None = None) -> Dialect:
     """A dialect of sections."""
     openers = (section.opener, *section.aliases)
+    proof = section.end if section.each_proved else section.closer
+    return Dialect(
+        name=name,
+        envelope=Envelope(openers=openers, closing="delimited", closer=proof),
+        reader=region_reader(one_after_another(_grammar(section, openers), openers), closer=proof),
+        render=_renderer(section),
+        call_id=call_id,
+    )
 
+
+# ---------------------------------------------------------------------------
+
+
+def _grammar(section: Section, openers: tuple[str, ...]) -> Grammar:
     def read(source: Source, calls: Calls) -> Steps[None]:
         yield from source.skip_space()
         if (yield from source.choose(openers)) is None:
@@ -52,28 +68,40 @@ def section_dialect(name: str, section: Section) -> Dialect:
             yield from source.expect(section.begin)
             calls.recognise()
             yield from _read_call(source, calls, section)
+            if section.each_proved:
+                calls.close()
             if not (yield from source.ahead((section.begin,))):
                 break
-            calls.close()
+            if not section.each_proved:
+                calls.close()
             calls.begin()
             calls.recognise()
+        yield from _read_end(source, calls, section)
+
+    return read
+
+
+def _read_end(source: Source, calls: Calls, section: Section) -> Steps[None]:
+    if not section.each_proved:
         yield from source.skip_space()
         yield from source.expect(section.closer)
         calls.close()
+    elif section.closer and (yield from source.ahead((section.closer,))):
+        yield from source.skip_space()
+        yield from source.expect(section.closer)
+        source.mark()
 
+
+def _renderer(section: Section) -> Callable[[Sequence[ParsedCall]], str]:
     def render(calls: Sequence[ParsedCall]) -> str:
         written = section.gap.join(
             f"{section.begin}{section.write_head(call, at)}{call.arguments}{section.tail}{section.end}"
             for at, call in enumerate(calls)
         )
-        return f"{section.opener}{written}{section.closer}"
+        closer = "" if section.each_proved and len(calls) == 1 else section.closer
+        return f"{section.opener}{written}{closer}"
 
-    return Dialect(
-        name=name,
-        envelope=Envelope(openers=openers, closing="delimited", closer=section.closer),
-        reader=region_reader(one_after_another(read, openers), closer=section.closer),
-        render=render,
-    )
+    return render
 
 
 def _read_call(source: Source, calls: Calls, section: Section) -> Steps[None]:

@@ -22,6 +22,7 @@ from roteiro.chat.dialects.typed_values import STRING, Kinds, ValueWriter, decla
 NAME = re.compile(r"""[^\s<>{}\[\]()"'`,=|\uff5c]*""")
 MAX_NAME_LENGTH = 256
 _SPACES = re.compile(r"[ \t]*")
+_CDATA = ("<![CDATA[", "]]>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,33 +30,46 @@ class TagForm:
     """The tags of a family.
 
     Attributes:
-        section: tags around all calls of a turn, or around each.
+        section: tags around all calls of a turn, or around each, or around none ("").
         call: what stands before a call's name, after it, and at the call's end.
         parameter: the same for a parameter.
         padded: True where a value stands on lines of its own.
+        cdata: True where odd text is written as a CDATA block.
         typed_by: an attribute after the parameter's name that says whether the value is a string
             (`string="true"`), or "" where only the declaration does.
         shared_section: True where one section holds all calls of a turn.
         bare_calls: True where models of the family leave the section's tags out at times.
     """
 
-    section: tuple[str, str]
     call: tuple[str, str, str]
     parameter: tuple[str, str, str]
+    section: tuple[str, str] = ("", "")
     padded: bool = False
+    cdata: bool = False
     typed_by: str = ""
     shared_section: bool = False
     bare_calls: bool = False
 
+    @property
+    def openers(self) -> tuple[str, ...]:
+        """What a region may begin with."""
+        if not self.section[0]:
+            return (self.call[0],)
+        return (self.section[0], self.call[0]) if self.bare_calls else (self.section[0],)
+
+    @property
+    def closer(self) -> str:
+        """What proves the last call whole."""
+        return self.section[1] or self.call[2]
+
 
 def tag_dialect(name: str, form: TagForm, *, instruction: str = "") -> Dialect:
     """A dialect of tags."""
-    openers = (form.section[0], form.call[0]) if form.bare_calls else (form.section[0],)
-    grammar = one_after_another(_section_grammar(form), openers)
+    grammar = one_after_another(_section_grammar(form), form.openers)
     return Dialect(
         name=name,
-        envelope=Envelope(openers=openers, closing="delimited", closer=form.section[1]),
-        reader=region_reader(grammar, closer=form.section[1]),
+        envelope=Envelope(openers=form.openers, closing="delimited", closer=form.closer),
+        reader=region_reader(grammar, closer=form.closer),
         render=_renderer(form),
         instruction=instruction,
     )
@@ -102,11 +116,9 @@ def text_value(value: Any) -> str:
 
 
 def _section_grammar(form: TagForm) -> Callable[[Source, Calls], Steps[None]]:
-    openers = (form.section[0], form.call[0]) if form.bare_calls else (form.section[0],)
-
     def read_section(source: Source, calls: Calls) -> Steps[None]:
         yield from source.skip_space()
-        opener = yield from source.choose(openers)
+        opener = yield from source.choose(form.openers)
         if opener is None:
             raise Malformed
         if opener == form.section[0]:
@@ -127,7 +139,7 @@ def _read_calls(source: Source, calls: Calls, form: TagForm, *, inside: bool) ->
             return
         if not inside:
             calls.close()
-            if (yield from source.ahead((form.section[1],))):
+            if form.section[1] and (yield from source.ahead((form.section[1],))):
                 yield from source.skip_space()
                 yield from source.expect(form.section[1])
                 source.mark()
@@ -152,9 +164,10 @@ def _read_call(source: Source, calls: Calls, form: TagForm) -> Steps[bool]:
     calls.open(name)
     calls.write("{")
     separator = ""
+    follow = tuple(filter(None, (form.parameter[0], form.call[2], form.section[1])))
     while True:
         yield from source.skip_space()
-        tag = yield from source.choose((form.parameter[0], form.call[2], form.section[1]))
+        tag = yield from source.choose(follow)
         if tag is None:
             raise Malformed
         if tag != form.parameter[0]:
@@ -165,10 +178,7 @@ def _read_call(source: Source, calls: Calls, form: TagForm) -> Steps[bool]:
         separator = ", "
         kinds = declared_kinds(calls.tools.get(name), parameter)
         kinds = yield from _read_parameter_tag(source, form, kinds)
-        yield from _read_padding(source, form)
-        closer = form.parameter[2]
-        closers = ("\n" + closer, closer) if form.padded else (closer,)
-        follow = (form.parameter[0], form.call[2], form.section[1])
+        closers = yield from _read_value_begin(source, form)
         yield from read_text_value(source, calls, kinds, closers, follow)
 
 
@@ -187,9 +197,15 @@ def _read_parameter_tag(source: Source, form: TagForm, kinds: Kinds | None) -> S
     return kinds
 
 
-def _read_padding(source: Source, form: TagForm) -> Steps[None]:
+def _read_value_begin(source: Source, form: TagForm) -> Steps[tuple[str, ...]]:
+    """What a family writes before a value; what then ends the value."""
+    closer = form.parameter[2]
     if form.padded:
         yield from source.choose(("\n", "\r\n"))
+        return ("\n" + closer, closer)
+    if form.cdata and (yield from source.choose((_CDATA[0],))):
+        return (_CDATA[1] + closer,)
+    return (closer,)
 
 
 def _renderer(form: TagForm) -> Callable[[Sequence[ParsedCall]], str]:
@@ -198,7 +214,10 @@ def _renderer(form: TagForm) -> Callable[[Sequence[ParsedCall]], str]:
     def render_parameter(key: str, value: Any) -> str:
         said = f'" {form.typed_by}="{str(isinstance(value, str)).lower()}' if form.typed_by else ""
         begin, after, end = form.parameter
-        return f"{begin}{key}{said}{after}{pad}{text_value(value)}{pad}{end}\n"
+        text = text_value(value)
+        if form.cdata and isinstance(value, str) and set(text) & set("<&\n"):
+            text = text.join(_CDATA)
+        return f"{begin}{key}{said}{after}{pad}{text}{pad}{end}\n"
 
     def render_call(call: ParsedCall) -> str:
         begin, after, end = form.call
@@ -207,6 +226,8 @@ def _renderer(form: TagForm) -> Callable[[Sequence[ParsedCall]], str]:
 
     def render(calls: Sequence[ParsedCall]) -> str:
         begin, end = form.section
+        if not begin:
+            return "\n".join(map(render_call, calls))
         groups = [calls] if form.shared_section else [(call,) for call in calls]
         return "\n".join(f"{begin}\n" + "\n".join(map(render_call, group)) + f"\n{end}" for group in groups)
 
