@@ -33,13 +33,14 @@ class Verdicts:
         self._probe = probe
         self._lock = threading.Lock()
         self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        # Verdicts that could not be written, for example in a read-only store.
+        # Verdicts of this process alone: those that may not be the file's fault, and those that could not
+        # be written, for example in a read-only store.
         self._unwritten: dict[str, ProbeVerdict] = {}
 
     def known(self, record: ModelRecord) -> ProbeVerdict | None:
         """The verdict on exactly these bytes under this engine, unless it is due again."""
         entry = self._folders.entries().get(record.id)
-        candidates = (entry.verdict if entry else None, self._unwritten.get(record.id))
+        candidates = (self._unwritten.get(record.id), entry.verdict if entry else None)
         return next((verdict for verdict in candidates if self._applies(verdict, record)), None)
 
     def ensure(self, record: ModelRecord, *, again: bool) -> ProbeVerdict:
@@ -70,6 +71,9 @@ class Verdicts:
         return verdict.final or time.time() - verdict.checked < RETRY_SECONDS
 
     def _keep(self, record: ModelRecord, verdict: ProbeVerdict) -> None:
+        if not verdict.final:
+            self._unwritten[record.id] = verdict
+            return
         try:
             self._folders.keep_verdict(record, verdict)
         except (OSError, RoteiroError) as error:

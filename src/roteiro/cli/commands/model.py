@@ -18,6 +18,8 @@ from roteiro.errors import ModelNotFound, ModelUnusable, RoteiroError, UsageErro
 from roteiro.modelstore.store import ModelStore
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from roteiro.modelstore.discover import Found
     from roteiro.modelstore.importing import ImportResult
 
@@ -29,6 +31,7 @@ app = typer.Typer(
 
 JSON = typer.Option(False, "--json", help="Print JSON.")
 MIB = 2**20
+UNFOLDED_COLUMNS = 10_000
 
 
 @app.command("list")
@@ -45,7 +48,7 @@ def list_models(as_json: bool = JSON) -> None:
         if as_json:
             output.print_json({"models": entries})
         elif entries:
-            output.stdout().print(model_view.records_table(entries))
+            _print_table(model_view.records_table(entries))
         else:
             output.notice(
                 "No model is installed. `roteiro model pull smollm2-135m` brings a small one; "
@@ -66,7 +69,7 @@ def show(
         if as_json:
             output.print_json(details)
         else:
-            output.stdout().print(model_view.details_table(details))
+            _print_table(model_view.details_table(details))
 
 
 @app.command("import")
@@ -195,6 +198,16 @@ def _say(text: str) -> None:
     output.stdout().print(printable(text), markup=False)
 
 
+def _print_table(table: Table) -> None:
+    """On a terminal as wide as it is; elsewhere unfolded, a line an entry, for other programs."""
+    from rich.console import Console
+
+    console = output.stdout()
+    if not console.is_terminal:
+        console = Console(highlight=False, soft_wrap=True, width=UNFOLDED_COLUMNS)
+    console.print(table)
+
+
 def _report_import(result: ImportResult, budget: int, *, as_json: bool) -> None:
     for warning in result.warnings:
         output.notice(f"warning: {warning}")
@@ -221,7 +234,7 @@ def _verify_one(store: ModelStore, model_id: str, *, probe: bool) -> dict[str, A
 
 def _print_found(found: list[Found]) -> None:
     if found:
-        output.stdout().print(model_view.found_table(found))
+        _print_table(model_view.found_table(found))
     else:
         output.notice("Nothing found. --folder DIR looks through a folder of your own.")
 
