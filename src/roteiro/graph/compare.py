@@ -13,7 +13,7 @@ from roteiro.graph.content import read_raw, trusted_mtime
 from roteiro.graph.extract import EXTRACTOR_VERSION, language_of
 from roteiro.graph.parcel import Task
 from roteiro.graph.scan import FileStat, Listing
-from roteiro.graph.store.writer import KnownFile
+from roteiro.graph.store.rows import KnownFile
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +63,26 @@ def compare(
             if file.path in disputed and file.path not in plan.changed:
                 plan.changed[file.path] = (Task(file.path, languages[file.path]), file)
     return plan
+
+
+def differs(root: Path, listing: Listing, known: Mapping[str, KnownFile]) -> bool:
+    """Whether a sync would change anything; stops at the first file that says so."""
+    languages = tree_languages(listing)
+    if known.keys() - languages.keys():
+        return True
+    plan = Plan()
+    for file in listing.files:
+        lang = languages.get(file.path)
+        if lang is None:
+            continue
+        former = known.get(file.path)
+        if former is None or not _is_current(former, lang):
+            return True
+        if not _same_numbers(former, file):
+            _compare_content(root, plan, former, file, lang)
+            if plan.changed:
+                return True
+    return False
 
 
 def tree_languages(listing: Listing) -> dict[str, str]:

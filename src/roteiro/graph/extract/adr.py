@@ -36,7 +36,9 @@ _HEAD_LINES: Final = 40
 
 _SUPERSEDED: Final = re.compile(r"\b(?:superseded|replaced)\b(?:\s+(?:by|in)\b)?", re.IGNORECASE)
 _SUPERSEDES: Final = re.compile(r"\b(?:supersedes?|superseding|replaces)\b", re.IGNORECASE)
-_NEGATED: Final = re.compile(r"\b(?:not|never|no longer|n't)\s+(?:be\s+|been\s+)?(?:fully\s+)?$", re.IGNORECASE)
+_NEGATED: Final = re.compile(
+    r"\b(?:not|never|no longer|n't)\s+(?:be\s+|been\s+)?(?:fully\s+)?$", re.IGNORECASE
+)
 # `ADR-0007`, `[7. Title](0007-title.md)`, `0007-title.md`; in a table or a status also `0007` alone.
 _NAMED: Final = re.compile(
     r"\bADR[- ]?(\d{1,4})(?!\w)|(?<![\w/.-])(?:[\w./-]*/)?(\d{3,4})[-_][\w.-]*\.(?:md|rst|markdown)\b"

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _RST_RULE: Final = re.compile(r"([!-/:-@\[-`{-~])\1{2,}\s*$")
-_RST_LITERAL: Final = re.compile(r"^(?!\.\.\s).*::\s*$|^\s*\.\. (?:code|code-block|sourcecode|parsed-literal)::")
+_RST_LITERAL: Final = re.compile(
+    r"^(?!\.\.\s).*::\s*$|^\s*\.\. (?:code|code-block|sourcecode|parsed-literal)::"
+)
 _FRONT_MATTER_LINES: Final = 100
 
 # Inline markup that is not part of a heading's words.

@@ -86,6 +86,10 @@ class GraphStore(Postings):
         )
         return [FileRecord(path=path, lang=lang, lines=lines, size=size) for path, lang, lines, size in found]
 
+    def known_files(self) -> dict[str, rows.KnownFile]:
+        """Every file that the last sync looked at, by path, to tell whether it changed since."""
+        return {row[0]: rows.KnownFile(*row[1:]) for row in self._db.all(rows.KNOWN)}
+
     def skipped(self) -> list[Skipped]:
         """Every source-like file that was left out, by path."""
         found = self._db.all("SELECT path, reason FROM files WHERE state = 'skipped' ORDER BY path")

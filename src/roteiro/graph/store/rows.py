@@ -23,6 +23,7 @@ MARKER: Final = """
 SELECT m.key, m.category, m.text, f.path, m.line, m.symbol
 FROM markers m JOIN files f ON f.id = m.file
 """
+KNOWN: Final = "SELECT path, id, state, lang, hash, size, mtime, ctime, extractor FROM files"
 # Only edges that people wrote can be stated by two files (`supersedes` and `superseded by`).
 EDGE_COUNT: Final = """
 SELECT (SELECT count(*) FROM edges)
@@ -56,6 +57,19 @@ class SearchRow:
     id: int
     node: Node
     score: float
+
+
+class KnownFile(NamedTuple):
+    """What the store remembers of a file, enough to tell whether it changed."""
+
+    id: int
+    state: str
+    lang: str | None
+    hash: bytes
+    size: int
+    mtime: int
+    ctime: int
+    extractor: str
 
 
 class NumberedEdge(NamedTuple):

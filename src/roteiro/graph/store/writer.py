@@ -13,12 +13,12 @@ import sqlite3
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from roteiro.graph.parcel import Parcel, Row
 from roteiro.graph.store.connections import marks
 from roteiro.graph.store.database import SYNC_HINT, Unreadable, create, open_writer, sqlite_errors
-from roteiro.graph.store.rows import EDGE_COUNT
+from roteiro.graph.store.rows import EDGE_COUNT, KNOWN, KnownFile
 from roteiro.graph.store.schema import INDEXES, KIND_NUMBER, PROVENANCE_NUMBER, TABLES
 
 _PUT_NODE: Final = "INSERT INTO nodes VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)"
@@ -28,19 +28,6 @@ _PUT_SEARCH: Final = (
 _PUT_EDGE: Final = "INSERT INTO edges VALUES (?,?,?,?,?,?,?,?)"
 _PUT_FILE: Final = "INSERT INTO files VALUES (?,?,?,?,?,?,?,?,?,?,?)"
 _CHUNK: Final = 900
-
-
-class KnownFile(NamedTuple):
-    """What the store remembers of a file, enough to tell whether it changed."""
-
-    id: int
-    state: str
-    lang: str | None
-    hash: bytes
-    size: int
-    mtime: int
-    ctime: int
-    extractor: str
 
 
 class GraphWriter:
@@ -89,8 +76,7 @@ class GraphWriter:
 
     def known_files(self) -> dict[str, KnownFile]:
         """Every file of the last sync by its path."""
-        query = "SELECT path, id, state, lang, hash, size, mtime, ctime, extractor FROM files"
-        known = {row[0]: KnownFile(*row[1:]) for row in self._run(query)}
+        known = {row[0]: KnownFile(*row[1:]) for row in self._run(KNOWN)}
         self._files.update((path, file.id) for path, file in known.items())
         return known
 

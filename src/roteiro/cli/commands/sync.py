@@ -1,0 +1,115 @@
+"""`roteiro sync`: builds or updates the code graph of this work tree."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from roteiro.cli import output
+
+if TYPE_CHECKING:
+    from roteiro.graph.sync import Progress, SyncReport
+
+app = typer.Typer(rich_markup_mode=None)
+
+SHOWN_SKIPPED = 10
+
+
+@app.command()
+def command(
+    *,
+    path: Path = typer.Argument(Path(), metavar="[PATH]", help="Any folder of the tree; default: this one."),
+    watch: bool = typer.Option(False, "--watch", help="Go on: sync again whenever files change."),
+    poll: bool = typer.Option(False, "--poll", help="With --watch: look at the tree instead of being told."),
+    force: bool = typer.Option(False, "--force", help="Take `/` or the home folder for a tree."),
+    rebuild: bool = typer.Option(False, "--rebuild", help="Read every file anew."),
+    as_json: bool = typer.Option(False, "--json", help="Print the result as JSON."),
+) -> None:
+    """Build or update the code graph of the whole work tree that PATH is in."""
+    from roteiro.graph.sync import sync
+
+    with output.command_errors(json=as_json):
+        with _progress() as progress:
+            report = sync(path, force=force, rebuild=rebuild, progress=progress)
+        _show(report, as_json=as_json)
+        if watch:
+            _watch(report.root, force=force, poll=poll, as_json=as_json)
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _watch(root: Path, *, force: bool, poll: bool, as_json: bool) -> None:
+    from roteiro.graph.watch import watch
+
+    output.notice(f"watching {root} (Ctrl-C ends)")
+    for report in watch(root, force=force, poll=poll, stop=threading.Event(), notice=output.notice):
+        _show(report, as_json=as_json, brief=True)
+
+
+@contextmanager
+def _progress() -> Iterator[Progress | None]:
+    """A bar with files per second on a terminal, nothing elsewhere."""
+    console = output.stderr()
+    if not console.is_terminal:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description:>8}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bars:
+        tasks = {stage: bars.add_task(stage, start=False, visible=False, rate="", total=None)
+                 for stage in ("extract", "link")}  # fmt: skip
+
+        def show(stage: str, done: int, total: int) -> None:
+            number = tasks[stage]
+            if done == 0:
+                bars.start_task(number)
+            task = bars.tasks[number]
+            rate = f"{done / task.elapsed:.0f} files/s" if task.elapsed else ""
+            bars.update(number, completed=done, total=total, visible=total > 0, rate=rate)
+
+        yield show
+
+
+def _show(report: SyncReport, *, as_json: bool, brief: bool = False) -> None:
+    if as_json:
+        output.print_json(report.document())
+        return
+    console = output.stdout()
+    console.print(_summary(report), markup=False)
+    if brief:
+        return
+    languages = ", ".join(f"{number} {lang}" for lang, number in report.languages.items())
+    console.print(f"  languages  {languages or 'none'}", markup=False)
+    if report.assets:
+        console.print(f"  {report.assets} other files have no language that is known here", markup=False)
+    if report.skipped:
+        console.print(f"  left out   {len(report.skipped)}", markup=False)
+        for item in report.skipped[:SHOWN_SKIPPED]:
+            console.print(f"    {item.path}: {item.reason}", markup=False)
+        more = len(report.skipped) - SHOWN_SKIPPED
+        if more > 0:
+            console.print(f"    and {more} more (--json lists them all)", markup=False)
+
+
+def _summary(report: SyncReport) -> str:
+    if report.changed:
+        did = f"{report.parsed} read, {report.linked} linked, {report.removed} gone"
+    else:
+        did = "nothing changed"
+    return (
+        f"{report.root}: {report.files} files, {report.nodes} nodes, {report.edges} edges"
+        f" ({did}) in {report.seconds:.2f} s"
+    )
