@@ -10,6 +10,7 @@ import sys
 import typer
 
 from roteiro.cli import output
+from roteiro.cli.tables import printable
 from roteiro.errors import ConsentRefused
 from roteiro.modelstore.consent import DownloadOffer
 
@@ -42,7 +43,7 @@ class TerminalConsent:
             ("to", str(offer.destination)),
             ("check", offer.check),
         ):
-            output.notice(f"  {label:<6}{printable(value)}")
+            output.notice(f"  {label:<6}{one_line(value)}")
         return self._granted or confirm("Download it?")
 
 
@@ -69,6 +70,6 @@ def show_bytes(count: int) -> str:
     return f"{size:.2f} GB"
 
 
-def printable(text: str) -> str:
-    """Text from a file or server without what could steer a terminal."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+def one_line(text: str) -> str:
+    """Text from a file or server on one line, without what could steer a terminal."""
+    return printable(" ".join(text.split()))

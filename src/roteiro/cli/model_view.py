@@ -1,18 +1,16 @@
-"""How installed and found models look as JSON and as tables. Shapes only; thread: the command's."""
+"""How installed and found models look, as JSON and as tables. Thread: the command's."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from roteiro.cli.consent import printable, show_bytes
+from roteiro.cli.consent import show_bytes
+from roteiro.cli.tables import print_table
 from roteiro.modelstore.discover import Found
 from roteiro.modelstore.importing import ImportResult
 from roteiro.modelstore.index import ProbeVerdict
 from roteiro.modelstore.record import ModelRecord
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 # Values longer than this are named by their length in `show`; `--json` has them whole.
 MAX_SHOWN_CHARACTERS = 100
@@ -83,60 +81,42 @@ def found_json(found: Found) -> dict[str, Any]:
     }
 
 
-def records_table(entries: Sequence[dict[str, Any]]) -> Table:
+def print_records(entries: Sequence[dict[str, Any]]) -> None:
     """The table of `model list`."""
-    table = _table("id", "size", "kind", "window", "quantization", "fits", "probed")
     probed = {None: "not yet", True: "yes", False: "refused"}
-    for entry in entries:
-        _add(
-            table,
+    rows = [
+        (
             entry["id"],
             show_bytes(entry["size"]),
             entry["kind"],
-            str(entry["context_length"]),
+            entry["context_length"],
             entry["quantization"],
-            "yes" if entry["fits"] else "NO",
+            "fits" if entry["fits"] else "TOO LARGE",
             probed[entry["probed"]],
         )
-    return table
+        for entry in entries
+    ]
+    print_table(("id", "size", "kind", "window", "quantization", "memory", "probed"), rows)
 
 
-def found_table(found: Sequence[Found]) -> Table:
+def print_found(found: Sequence[Found]) -> None:
     """The table of `model discover`."""
-    table = _table("tool", "name", "size", "quantization", "state")
+    rows = []
     for item in found:
         state = item.problem or (f"installed as {item.installed_id}" if item.installed_id else "new")
         quantization = item.header.quantization if item.header else ""
-        _add(table, item.tool, item.name, show_bytes(item.size), quantization, state)
-    return table
+        rows.append((item.tool, item.name, show_bytes(item.size), quantization, state))
+    print_table(("tool", "name", "size", "quantization", "state"), rows)
 
 
-def details_table(details: dict[str, Any]) -> Table:
+def print_details(details: dict[str, Any]) -> None:
     """The table of `model show`: one line a fact, long texts by their length."""
-    table = _table("fact", "value")
     facts = {key: value for key, value in details.items() if key not in {"metadata", "chat_templates"}}
     for name, text in details["chat_templates"].items():
         facts[f"chat_template {name}"] = text
+    rows = []
     for key, value in {**facts, **details["metadata"]}.items():
         text = str(value)
         long = len(text) > MAX_SHOWN_CHARACTERS and key not in {"path", "parts", "refused_because"}
-        _add(table, key, f"({len(text)} characters)" if long else text)
-    return table
-
-
-# -------------------------------------------------------------------------------------------------
-
-
-def _table(*titles: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in titles:
-        table.add_column(title, overflow="fold")
-    return table
-
-
-def _add(table: Table, *cells: str) -> None:
-    from rich.text import Text
-
-    table.add_row(*(Text(printable(cell)) for cell in cells))
+        rows.append((key, f"({len(text)} characters)" if long else text))
+    print_table(("fact", "value"), rows)

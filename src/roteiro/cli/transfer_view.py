@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from roteiro.cli import output
-from roteiro.cli.consent import printable, show_bytes
+from roteiro.cli.consent import one_line, show_bytes
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -48,10 +48,10 @@ class TransferView:
         """`received` of `total` bytes of a file are on disk."""
         if self._bar is not None:
             if name not in self._tasks:
-                self._tasks[name] = self._bar.add_task(printable(name), total=total)
+                self._tasks[name] = self._bar.add_task(one_line(name), total=total)
             self._bar.update(self._tasks[name], completed=received)
             return
         tenth = received * 10 // max(total, 1)
         if tenth > self._tenths.get(name, -1):
             self._tenths[name] = tenth
-            output.notice(f"  {printable(name)}: {show_bytes(received)} of {show_bytes(total)}")
+            output.notice(f"  {one_line(name)}: {show_bytes(received)} of {show_bytes(total)}")

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from roteiro.cli import model_view, output
-from roteiro.cli.consent import TerminalConsent, confirm, is_interactive, printable, show_bytes
+from roteiro.cli.consent import TerminalConsent, confirm, is_interactive, one_line, show_bytes
+from roteiro.cli.tables import print_text
 from roteiro.config import load_config
 from roteiro.errors import ModelNotFound, ModelUnusable, RoteiroError, UsageError
 from roteiro.modelstore.store import ModelStore
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from roteiro.modelstore.discover import Found
     from roteiro.modelstore.importing import ImportResult
 
@@ -31,7 +30,6 @@ app = typer.Typer(
 
 JSON = typer.Option(False, "--json", help="Print JSON.")
 MIB = 2**20
-UNFOLDED_COLUMNS = 10_000
 
 
 @app.command("list")
@@ -48,7 +46,7 @@ def list_models(as_json: bool = JSON) -> None:
         if as_json:
             output.print_json({"models": entries})
         elif entries:
-            _print_table(model_view.records_table(entries))
+            model_view.print_records(entries)
         else:
             output.notice(
                 "No model is installed. `roteiro model pull smollm2-135m` brings a small one; "
@@ -69,7 +67,7 @@ def show(
         if as_json:
             output.print_json(details)
         else:
-            _print_table(model_view.details_table(details))
+            model_view.print_details(details)
 
 
 @app.command("import")
@@ -195,17 +193,7 @@ def _store_and_budget() -> tuple[ModelStore, int]:
 
 def _say(text: str) -> None:
     """A result for people, on standard output."""
-    output.stdout().print(printable(text), markup=False)
-
-
-def _print_table(table: Table) -> None:
-    """On a terminal as wide as it is; elsewhere unfolded, a line an entry, for other programs."""
-    from rich.console import Console
-
-    console = output.stdout()
-    if not console.is_terminal:
-        console = Console(highlight=False, soft_wrap=True, width=UNFOLDED_COLUMNS)
-    console.print(table)
+    print_text(one_line(text))
 
 
 def _report_import(result: ImportResult, budget: int, *, as_json: bool) -> None:
@@ -234,7 +222,7 @@ def _verify_one(store: ModelStore, model_id: str, *, probe: bool) -> dict[str, A
 
 def _print_found(found: list[Found]) -> None:
     if found:
-        _print_table(model_view.found_table(found))
+        model_view.print_found(found)
     else:
         output.notice("Nothing found. --folder DIR looks through a folder of your own.")
 
@@ -258,7 +246,7 @@ def _adopt(
         adopted.append(result)
         for warning in result.warnings:
             output.notice(f"warning: {warning}")
-        output.notice(printable(f"{item.name}: {result.record.id} ({result.method})"))
+        output.notice(one_line(f"{item.name}: {result.record.id} ({result.method})"))
     if usable and not adopt and not ask:
         output.notice("Nothing was adopted; --adopt installs all that is usable and new.")
     return adopted, failed
