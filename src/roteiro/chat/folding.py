@@ -35,6 +35,8 @@ def ways(
     form = systems_first(messages, keep_late=capabilities.late_system)
     if text_calls:
         form = merge_neighbours(calls_as_text(form, dialect))
+    elif not capabilities.parallel_tool_calls:
+        form = one_call_a_turn(form)
     if not capabilities.system_role:
         form = system_into_user(form)
     seen: list[list[Message]] = []
@@ -80,6 +82,26 @@ def system_into_user(messages: Sequence[Message]) -> list[Message]:
             content = _JOIN.join([*texts, message.content] if message.content else texts)
             return [*rest[:index], replace(message, content=content), *rest[index + 1 :]]
     return [Message(role="user", content=_JOIN.join(texts)), *rest]
+
+
+def one_call_a_turn(messages: Sequence[Message]) -> list[Message]:
+    """Calls of one turn as turns of their own, each with its result behind it."""
+    apart: list[Message] = []
+    waiting: list[Message] = []
+    for message in messages:
+        if message.role == "tool" and waiting:
+            at = next((n for n, w in enumerate(waiting) if w.tool_calls[0].id == message.tool_call_id), 0)
+            apart.extend((waiting.pop(at), message))
+            continue
+        apart.extend(waiting)
+        waiting = []
+        if len(message.tool_calls) > 1:
+            first, *others = message.tool_calls
+            waiting = [replace(message, tool_calls=(first,))]
+            waiting += [Message(role="assistant", tool_calls=(call,)) for call in others]
+        else:
+            apart.append(message)
+    return [*apart, *waiting]
 
 
 def merge_neighbours(messages: Sequence[Message]) -> list[Message]:

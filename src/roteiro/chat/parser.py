@@ -149,7 +149,7 @@ class ChatParser:
         end = self._buffer[len(self._buffer) - keep :]
         for opener, dialect in self._openers.items():
             if opener.startswith(end):
-                if dialect.envelope.line_start:
+                if self._at_line_start(opener, dialect):
                     return 0
                 self._broken_end = end
                 return keep
@@ -182,11 +182,15 @@ class ChatParser:
         before = self._buffer[:at]
         dialect = self._openers.get(marker)
         if dialect is not None:
-            return not dialect.envelope.line_start or self._starts_line(before)
+            return not self._at_line_start(marker, dialect) or self._starts_line(before)
         assert self._reasoning is not None
         if marker != self._reasoning.start or self._reasoning.anywhere:
             return True
         return not before.strip()
+
+    @staticmethod
+    def _at_line_start(opener: str, dialect: Dialect) -> bool:
+        return dialect.envelope.line_start and opener not in dialect.envelope.anywhere
 
     def _starts_line(self, before: str) -> bool:
         line = before.rpartition("\n")[2]
@@ -336,7 +340,7 @@ def _openers(dialects: Sequence[Dialect]) -> dict[str, Dialect]:
     """Each opener with the first dialect that has it."""
     found: dict[str, Dialect] = {}
     for dialect in dialects:
-        for opener in dialect.envelope.openers:
+        for opener in (*dialect.envelope.openers, *dialect.envelope.anywhere):
             found.setdefault(opener, dialect)
     return found
 

@@ -126,7 +126,7 @@ def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
         assistant_first=probe.shows([reply, user], _REPLY, _USER),
         tools=probe.shows([user], _TOOL, _KEY, tools=True),
         tools_stated=probe.text([user], tools=True).count(_DESCRIPTION),
-        thinking_switch=probe.text([user], enable_thinking=True) != probe.text([user], enable_thinking=False),
+        thinking_switch=_reacts_to_switch(probe),
         effort=probe.text([user], reasoning_effort="low") != probe.text([user], reasoning_effort="high"),
         thinking_field=_names(source, "thinking"),
         tool_plan_field=_names(source, "tool_plan"),
@@ -134,6 +134,12 @@ def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
         reasoning=kept[0],
         old_reasoning=kept[1],
     )
+
+
+def _reacts_to_switch(probe: _Probe) -> bool:
+    """By either of the names that published templates give the switch."""
+    on = probe.text([_user(_USER)], enable_thinking=True, thinking=True)
+    return on != probe.text([_user(_USER)], enable_thinking=False, thinking=False)
 
 
 class _Probe:

@@ -100,11 +100,10 @@ def _joined(node: nodes.Concat) -> nodes.Filter:
     return _filtered(parts, _CONCAT)
 
 
-def _filtered(node: nodes.Expr, name: str) -> nodes.Filter:
+def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
     expression = cast("nodes.Expr", node)
-    return nodes.Filter(
-        expression, name, [], [], None, None, lineno=node.lineno, environment=node.environment
-    )
+    place = {"lineno": node.lineno, "environment": node.environment}
+    return nodes.Filter(expression, name, [], [], None, None, **place)
 
 
 @pass_context
