@@ -30,7 +30,9 @@ async def get_props(request: Request, model: str | None = None) -> dict[str, Any
         if model:
             raise
         return no_model_props_json(state, limits.sessions)
-    facts = (await runtime.engine.vocabulary(record)).facts
+    # A kept vocabulary is read at once; loading one waits for the batch under way.
+    known = runtime.engine.known_vocabulary(record.id)
+    facts = (known or await runtime.engine.vocabulary(record)).facts
     return props_json(
         record,
         state,
