@@ -12,6 +12,7 @@ import importlib.metadata
 import importlib.util
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,6 +33,7 @@ PROBE_BASE_SECONDS = 60.0
 PROBE_BYTES_PER_SECOND = 20_000_000
 # The last words of a child that are worth quoting.
 REASON_CHARACTERS = 300
+SOURCE_FOLDERS = re.compile(r"\S*/(?=[^/\s]+:\d+: )")
 
 
 class ChildProbe:
@@ -65,7 +67,7 @@ class ChildProbe:
 
     def run(self, record: ModelRecord) -> ProbeVerdict:
         """Probe and block until the child has ended."""
-        self._require_engine()
+        self._prepare()
         limit = self._limit(record.size)
         try:
             done = subprocess.run(  # noqa: PLW1510  (the exit status is the answer)
@@ -81,7 +83,7 @@ class ChildProbe:
 
     async def run_async(self, record: ModelRecord) -> ProbeVerdict:
         """Probe without blocking the loop. Cancelling it ends the child."""
-        self._require_engine()
+        await asyncio.to_thread(self._prepare)
         limit = self._limit(record.size)
         child = await asyncio.create_subprocess_exec(
             *self._line(record.path),
@@ -103,9 +105,11 @@ class ChildProbe:
 
     # ---------------------------------------------------------------------------------------------
 
-    def _require_engine(self) -> None:
+    def _prepare(self) -> None:
+        """What needs the disk before a child is started."""
         if self._needs_engine and importlib.util.find_spec(ENGINE_MODULE) is None:
             raise MissingExtra("llama", "Checking that a model can be loaded")
+        self._engine = self.engine
 
     def _line(self, path: Path) -> list[str]:
         return [*self._command, str(path)]
@@ -129,7 +133,7 @@ class ChildProbe:
             return self._refuse(record, _signal_reason(-status, err), final=final)
         if answer is not None and answer.get("ok") is False:
             reason = str(answer.get("reason") or answer.get("error") or "no reason given")
-            return self._refuse(record, reason[:REASON_CHARACTERS], final=answer.get("final") is not False)
+            return self._refuse(record, _shorten(reason), final=answer.get("final") is not False)
         words = _last_words(err) or "it gave no answer"
         return self._refuse(record, f"the probe ended with status {status}: {words}", final=False)
 
@@ -192,5 +196,10 @@ def _signal_reason(number: int, err: bytes) -> str:
 
 def _last_words(err: bytes) -> str:
     lines = [line.strip() for line in err.decode("utf-8", "replace").splitlines() if line.strip()]
-    text = "".join(char if char.isprintable() else " " for char in lines[-1]) if lines else ""
-    return text[:REASON_CHARACTERS]
+    return _shorten(lines[-1]) if lines else ""
+
+
+def _shorten(text: str) -> str:
+    """One printable line that can stand in a sentence; assertions lose the folders of their source file."""
+    line = SOURCE_FOLDERS.sub("", "".join(char if char.isprintable() else " " for char in text))
+    return line[:REASON_CHARACTERS].strip().rstrip(".")
