@@ -57,7 +57,7 @@ class Assembly:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._count = len(builder.symbols)
-        self._binds = [self._renumbered(bind) for bind in builder.binds]
+        self._binds = [self._renumbered(bind) for bind in (*builder.binds, *builder.imports.exported)]
         self._locals: defaultdict[int, dict[str, list[Bind]]] = defaultdict(dict)
         for bind in self._binds:
             if self._is_local(bind.scope):
@@ -71,7 +71,7 @@ class Assembly:
             package=builder.package,
             defs=tuple(self._definition(i, row) for i, row in enumerate(builder.symbols)),
             binds=tuple(self._header_binds()),
-            imports=tuple(Import(self._number(row.scope), *row[1:]) for row in builder.imports),
+            imports=tuple(Import(self._number(row.scope), *row[1:]) for row in builder.imports.found),
             exports=None if builder.exports is None else tuple(dict.fromkeys(builder.exports)),
         )
 
@@ -130,7 +130,10 @@ class Assembly:
             public = name in exports if exports is not None else not name.startswith("_")
         else:
             public = rule == "all" or name[:1].isupper()
-        return "".join(dict.fromkeys(symbol.flags + ("x" if public else "")))
+        flags = symbol.flags + ("x" if public else "")
+        if symbol.name_at in self._builder.private:
+            flags = flags.replace("x", "") + "v"
+        return "".join(dict.fromkeys(flags))
 
     def _without_locals(self, scope: int, expr: str, depth: int = 3) -> str:
         """The expression with the function's own variables replaced by what they were bound to."""

@@ -12,7 +12,7 @@ from typing import Final
 from roteiro.graph.extract.languages import Language
 from roteiro.graph.extract.parsing import SyntaxNode
 
-_SIMPLE: Final = re.compile(rb"[^\W\d][\w$]*(?:\.[^\W\d][\w$]*)*")
+_SIMPLE: Final = re.compile(rb"[A-Za-z_][\w$]*(?:\.[A-Za-z_][\w$]*)*")
 _SEPARATORS: Final = re.compile(rb"\s*(?:::|->|\?\.|\\|!\.)\s*")
 _TYPE_NOISE: Final = re.compile(
     r"\b(?:dyn|mut|const|struct|enum|class|final|readonly|impl)\s|'\w+\s?|[&*?\s\"']"
@@ -45,7 +45,7 @@ class Expressions:
         if len(raw) > _MAX_TEXT:
             return ""
         if not _SIMPLE.fullmatch(raw):
-            raw = _SEPARATORS.sub(b".", raw).lstrip(b".$@:~")
+            raw = _SEPARATORS.sub(b".", raw).lstrip(b".:~")
         return raw.decode("utf-8", "replace")
 
     def value(self, node: SyntaxNode, depth: int = 0) -> str:
@@ -76,13 +76,34 @@ class Expressions:
             if step is None:
                 return self._head(current, kind, steps)
             operator, inner, member = step
+            if operator == ".()":
+                end = current.child_by_field_name(member)
+                if end is None:
+                    return ""
+                steps.append("()")
+                current = current.child_by_field_name(inner)
+                if current is None:
+                    return self._head(end, end.type, steps)
+                steps.append("." + self.text(end))
+                continue
+            if operator == "?.":
+                end = current.named_child(current.named_child_count - 1)
+                end = end.child_by_field_name("name") if end is not None else None
+                if end is None:
+                    return ""
+                steps.append("." + self.text(end))
+                current = current.child_by_field_name(inner)
+                continue
+            if operator == "::":
+                text = self.name(current) + "".join(reversed(steps))
+                return text.removesuffix(".class")
             if operator == "|":
                 return "" if steps else self._alternatives(current, step, depth)
             if operator == ".":
                 end = current.child_by_field_name(member)
                 if end is None:
                     return ""
-                steps.append("." + self.text(end).lstrip("#$@"))
+                steps.append("." + _member(self.text(end)))
             elif operator:
                 steps.append(operator)
             current = current.child_by_field_name(inner) if inner else _only_child(current)
@@ -94,6 +115,8 @@ class Expressions:
             head = "'" + literal
         elif kind in self._language.leaves:
             head = self.name(node)
+            if head[:1] == "@":
+                head = f"self.{head}"
         else:
             return ""
         text = head + "".join(reversed(steps))
@@ -110,6 +133,11 @@ class Expressions:
             found = [children[0], children[-1]] if len(children) == 3 else []
         parts = [self.value(child, depth + 1) for child in found if child is not None]
         return "|".join(dict.fromkeys(part for part in parts if part))
+
+
+def _member(text: str) -> str:
+    """A member's name without type arguments and marks."""
+    return text.partition("<")[0].lstrip("#$")
 
 
 def _only_child(node: SyntaxNode) -> SyntaxNode | None:

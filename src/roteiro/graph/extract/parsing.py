@@ -98,7 +98,7 @@ def _events(query: Query, source: str) -> tuple[str, ...]:
         begin = query.start_byte_for_pattern(pattern)
         end = query.end_byte_for_pattern(pattern)
         text = encoded[begin:end].decode()
-        own = [n for n in names if n not in DETAILS and _mentions_capture(text, n)]
+        own = [n for n in names if n not in DETAILS and n[0] != "_" and _mentions_capture(text, n)]
         if len(own) != 1:
             raise ValueError(f"a capture pattern must name exactly one event, not {own}: {text}")
         events.append(own[0])
@@ -110,5 +110,5 @@ def _mentions_capture(text: str, name: str) -> bool:
     return f"@{name}" in words
 
 
-DETAILS = frozenset(("name", "type", "value", "module", "alias", "star", "returns", "receiver"))
+DETAILS = frozenset(("name", "type", "value", "module", "alias", "star", "returns", "receiver", "scope"))
 """Captures that describe an event; every other capture name is an event."""

@@ -12,12 +12,20 @@ from typing import Final
 
 from roteiro.graph.extract.comments import Comments, first_line
 from roteiro.graph.extract.expressions import Expressions
-from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Import, Ref
+from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Ref
+from roteiro.graph.extract.imports import Imports
 from roteiro.graph.extract.languages import Language
 from roteiro.graph.extract.parsing import Match, Parsed, SyntaxNode
 
 _HOLDERS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "extend"})
 _OPEN: Final = _HOLDERS | {"file", "module"}
+_VALUES: Final = frozenset(
+    {
+        "variable_declarator", "pair", "assignment_expression", "public_field_definition",
+        "field_definition",
+    }
+)  # fmt: skip
+_INFERRED: Final = frozenset({"auto", "var", "let", "dynamic", "mixed", "any"})
 _FLAGS: Final = {
     "staticmethod": "s",
     "classmethod": "c",
@@ -62,7 +70,7 @@ class Symbol:
 class _Scope:
     """An open scope: until which byte, its number, its symbol's number, and the names' prefix."""
 
-    __slots__ = ("end", "kind", "number", "outer_names", "owner", "prefix")
+    __slots__ = ("end", "kind", "number", "outer_names", "owner", "prefix", "takes_block")
 
     def __init__(self, end: int, number: int, owner: int, prefix: str, kind: str) -> None:
         self.end = end
@@ -71,6 +79,7 @@ class _Scope:
         self.prefix = prefix
         self.kind = kind
         self.outer_names: set[str] | None = None
+        self.takes_block = False
 
 
 class Builder:
@@ -85,10 +94,12 @@ class Builder:
         self.symbols: list[Symbol] = []
         self.blocks: list[int] = []
         self.binds: list[Bind] = []
-        self.imports: list[Import] = []
+        self.imports = Imports(self.expressions)
         self.refs: list[Ref] = []
         self.exports: list[str] | None = None
         self.exported: set[int] = set()
+        self.private: set[int] = set()
+        self.stubs: list[tuple[int, int, str]] = []
         self.package = ""
         self.doc: str | None = None
         self.extended: list[tuple[str, str]] = []
@@ -97,6 +108,7 @@ class Builder:
         self._file = _Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
         self._scopes = [self._file]
         self._handlers: dict[str, Callable[[Match, _Scope], None]] = {
+            **self.imports.handlers,
             "block": self._on_block,
             "extend": self._on_extend,
             "param": self._on_param,
@@ -105,8 +117,21 @@ class Builder:
             "bind.enter": self._on_bind,
             "bind.again": self._on_bind_again,
             "global": self._on_global,
-            "import": self._on_import,
+            "bind.item": self._on_bind,
+            "bind.alias": self._on_alias,
+            "constructed": self._on_constructed,
+            "prototype": self._on_prototype,
+            "field": self._on_field,
             "export": self._on_export,
+            "private": self._on_private,
+            "getter": self._on_getter,
+            "returned": self._on_returns,
+            "stub": self._on_stub,
+            "base.bound": self._on_base,
+            "call.whole": self._on_call_whole,
+            "call.token": self._on_call_token,
+            "return.tail": self._on_tail,
+            "ref.member": self._on_member,
             "package": self._on_package,
             "base": self._on_base,
             "call": self._on_call,
@@ -142,7 +167,14 @@ class Builder:
         if not name or name_node.start_byte in self._named:
             return
         kind = match.event[4:]
-        if kind == "fn" and scope.kind in _HOLDERS:
+        if kind == "declared":
+            kind = "method"
+            if f"{scope.prefix}{name}" in self._taken:
+                return
+        name = self._plain(name)
+        if not name or (kind == "const" and scope.kind not in _OPEN):
+            return
+        if kind == "fn" and (scope.kind in _HOLDERS or "." in name):
             kind = "method"
         prefix, receiver = scope.prefix, match.captures.get("receiver")
         if receiver is not None:
@@ -154,7 +186,19 @@ class Builder:
         else:
             symbol.flags += "i"
         number = len(self.symbols) - 1
-        self._scopes.append(_Scope(symbol.end, number, number, f"{symbol.qualname}.", kind))
+        opened = _Scope(symbol.end, number, number, f"{symbol.qualname}.", kind)
+        opened.takes_block = match.node.type in _VALUES
+        self._scopes.append(opened)
+
+    def _plain(self, name: str) -> str:
+        """A definition's own name: what a CommonJS module exports, a prototype's member."""
+        if "." not in name or self.language.public != "marked":
+            return name
+        head, _, rest = name.partition(".")
+        if head in {"exports", "module"}:
+            name = rest.removeprefix("exports.")
+            return "" if name == "exports" else name
+        return "" if head in self.language.self_names else name.replace(".prototype.", ".")
 
     def _define(
         self, qualname: str, kind: str, scope: _Scope, node: SyntaxNode, name_node: SyntaxNode
@@ -193,6 +237,9 @@ class Builder:
             self.extended.append((f"{scope.prefix}{name}", self.expressions.type(base[0])))
 
     def _on_block(self, match: Match, scope: _Scope) -> None:
+        if scope.takes_block and scope.end == -match.minus_end:
+            scope.takes_block = False  # `name = () => ...`: the function is the definition itself
+            return
         self._open_block(match, scope, "block", scope.prefix)
 
     def _open_block(self, match: Match, scope: _Scope, kind: str, prefix: str) -> None:
@@ -203,6 +250,8 @@ class Builder:
     # -- names -------------------------------------------------------------------------------------
 
     def _on_param(self, match: Match, scope: _Scope) -> None:
+        if scope.kind in _OPEN:
+            return
         name = self.expressions.name(match.captures["name"][0])
         kind, expr = self._bound(match.captures, "=")
         if kind == ":" and scope.number == scope.owner >= 0:
@@ -217,8 +266,12 @@ class Builder:
     def _on_bind(self, match: Match, scope: _Scope) -> None:
         name_node = match.captures["name"][0]
         name = self.expressions.name(name_node)
-        if not name:
+        if not name or name_node.start_byte in self._named:
             return
+        if name[0] == "@":
+            name = f"self.{name}"
+        elif name[0] == "$" and scope.kind in _HOLDERS:
+            name = name[1:]
         kind, expr = self._bound(match.captures, _BIND_KINDS[match.event])
         if "." in name:
             head = name.split(".", 1)[0]
@@ -242,7 +295,7 @@ class Builder:
         stated = captures.get("type")
         if stated is not None:
             text = self.expressions.type(stated[0])
-            if text:
+            if text and text not in _INFERRED:
                 return ":", text
         value = captures.get("value")
         expr = self.expressions.value(value[0]) if value is not None else ""
@@ -262,23 +315,47 @@ class Builder:
             scope.outer_names = set()
         scope.outer_names.add(self.expressions.text(match.captures["name"][0]))
 
-    def _on_import(self, match: Match, scope: _Scope) -> None:
-        captures = match.captures
-        module = self._first(captures, "module")
-        name = "*" if "star" in captures else self._first(captures, "name")
-        local = self._first(captures, "alias") or name or module
-        flags = ""
-        if not name and "alias" not in captures and "." in module:
-            local, flags = module.split(".", 1)[0], "p"
-        line = match.node.start_point[0] + 1
-        self.imports.append(Import(scope.number, local, module, name, line, flags))
-
-    def _first(self, captures: dict[str, list[SyntaxNode]], name: str) -> str:
-        nodes = captures.get(name)
-        return self.expressions.text(nodes[0]).strip("\"'`<>") if nodes else ""
-
     def _on_export(self, match: Match, _scope: _Scope) -> None:
         self.exported.add(match.start)
+
+    def _on_private(self, match: Match, _scope: _Scope) -> None:
+        self.private.add(match.start)
+
+    def _on_getter(self, _match: Match, scope: _Scope) -> None:
+        if scope.owner >= 0:
+            self.symbols[scope.owner].flags += "p"
+
+    def _on_returns(self, match: Match, scope: _Scope) -> None:
+        if scope.number == scope.owner >= 0:
+            symbol = self.symbols[scope.number]
+            symbol.returns = [self.expressions.type(match.node)]
+            symbol.flags = symbol.flags.replace("i", "")
+
+    def _on_stub(self, match: Match, scope: _Scope) -> None:
+        text = self.expressions.text(match.node)[:200]
+        self.stubs.append((match.node.start_point[0] + 1, scope.owner, text))
+
+    def _on_alias(self, match: Match, scope: _Scope) -> None:
+        """A type under another name."""
+        name = self.expressions.name(match.captures["name"][0])
+        other = _bare(self.expressions.type(match.captures["alias"][0]))
+        if other and other != name:
+            self._bind(scope, name, "=", other, match)
+
+    def _on_constructed(self, match: Match, scope: _Scope) -> None:
+        """`Foo x(1)`: the declared type is constructed."""
+        stated = match.node.parent.child_by_field_name("type") if match.node.parent else None
+        if stated is not None:
+            self._use(scope, "n", _bare(self.expressions.type(stated)), match.node)
+
+    def _on_prototype(self, match: Match, scope: _Scope) -> None:
+        self._bind(scope, self.expressions.name(match.node), "p", "", match)
+
+    def _on_field(self, match: Match, scope: _Scope) -> None:
+        """A parameter that becomes a field of its object."""
+        name = self.expressions.name(match.captures["name"][0]).lstrip("$")
+        own = next(iter(self.language.self_names), "this")
+        self._bind(scope, f"{own}.{name}", ":", self.expressions.type(match.captures["type"][0]), match)
 
     def _on_package(self, match: Match, _scope: _Scope) -> None:
         self.package = self.expressions.name(match.node)
@@ -296,6 +373,25 @@ class Builder:
 
     def _on_call(self, match: Match, scope: _Scope) -> None:
         self._use(scope, "c", self.expressions.value(match.node), match.node)
+
+    def _on_call_whole(self, match: Match, scope: _Scope) -> None:
+        self._use(scope, "c", self.expressions.value(match.node).removesuffix("()"), match.node)
+
+    def _on_call_token(self, match: Match, scope: _Scope) -> None:
+        """A call within a macro's tokens, if it is of a bare name."""
+        if self.data[match.start - 1 : match.start] in {b".", b":"}:
+            return
+        if self.data[-match.minus_end : -match.minus_end + 1] == b"(":
+            self._use(scope, "c", self.expressions.name(match.node), match.node)
+
+    def _on_member(self, match: Match, scope: _Scope) -> None:
+        """A method named without being called, `Foo::bar`."""
+        self._use(scope, "r", self.expressions.name(match.node), match.node)
+
+    def _on_tail(self, match: Match, scope: _Scope) -> None:
+        """The last expression of a function's body, which is what it returns."""
+        if self.data[-match.minus_end : scope.end].strip() in {b"}", b"end"}:
+            self._on_return(match, scope)
 
     def _on_new(self, match: Match, scope: _Scope) -> None:
         self._use(scope, "n", self.expressions.type(match.node), match.node)
@@ -336,7 +432,7 @@ class Builder:
             self.symbols[scope.owner].doc = line
 
 
-_BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w"}
+_BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w", "bind.item": "["}
 _QUOTED: Final = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 
 
