@@ -29,7 +29,7 @@ from roteiro.tools.registry import Arguments, GraphTool, Registry, ToolResult
 BYTES_PER_TOKEN = 3.5
 DEFAULT_RESULT_TOKENS = 800
 _EDGE_ENDS = 12
-_PLACE = re.compile(r"[\w./+-]+\.\w+:\d+")
+PLACE = re.compile(r"[\w./+-]+\.\w+:\d+")
 
 Category = Literal["todo", "fixme", "hack", "stub", "deferred"]
 Kind = Literal[
@@ -172,7 +172,7 @@ def _guarded(run: Any) -> Any:
 
 
 def _result(text: str, data: dict[str, Any], *, found: bool) -> ToolResult:
-    places = tuple(dict.fromkeys(_PLACE.findall(text)))
+    places = tuple(dict.fromkeys(PLACE.findall(text)))
     return ToolResult(ok=True, text=text, data=data, found=found, places=places)
 
 

@@ -1,0 +1,173 @@
+"""Finds lines of text that answer: in changelogs and docs under their headings, and where a name occurs.
+
+Thread: any; blocks on the store and on the files it reads.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from roteiro.graph.model import Node, NodeKind
+from roteiro.graph.queries.asked import take_apart
+from roteiro.graph.queries.search import search
+from roteiro.graph.queries.thesaurus import synonyms
+from roteiro.graph.store import GraphStore
+from roteiro.graph.words import compact, stem, terms
+from roteiro.tools import wording
+from roteiro.tools.briefing.subjects import is_test, match_of
+
+# Sections looked into, and lines handed over.
+SECTIONS = 40
+LINES = 3
+_LINE_CHARACTERS = 240
+_OCCURRENCES = 12
+RAREST = 3
+# Words that say where to look or how it is asked, not what is looked for.
+_BOILERPLATE = frozenset(
+    stem(word)
+    for word in [
+        "according",
+        "changelog",
+        "change",
+        "release",
+        "released",
+        "version",
+        "note",
+        "history",
+        "document",
+        "documentation",
+        "docs",
+        "readme",
+        "decision",
+        "decide",
+        "adr",
+        "record",
+        "say",
+        "state",
+        "mention",
+        "explain",
+        "introduce",
+    ]
+)
+_PROSE: tuple[NodeKind, ...] = ("doc", "adr_section", "adr")
+# A synonym of a word says it less surely than the word.
+_SYNONYM_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A line of text, the heading it stands under, its place and how well it fits."""
+
+    heading: str
+    path: str
+    line: int
+    text: str
+    score: float
+
+
+def passages(store: GraphStore, question: str) -> list[str]:
+    """The lines of docs, decisions and changelogs that fit a question best, each with its heading."""
+    found = sorted(_passages(store, question), key=lambda p: (-p.score, p.path, p.line))
+    if not found:
+        return []
+    best = found[0].score
+    kept = [passage for passage in found if passage.score >= best * 0.6][:LINES]
+    return [f"Under the heading `{p.heading}` ({p.path}:{p.line}): {p.text}" for p in kept]
+
+
+def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
+    """Where a name that is no symbol here is written: files, enclosing symbols and lines."""
+    numbers = store.matching(match_of(name), limit=400)
+    nodes = list(store.nodes(numbers).values())
+    lines = list(_lines_with(store, name, nodes))
+    own = [item for item in lines if tests or not is_test(item[0].path)] or lines
+    if not own:
+        return []
+    files = list(dict.fromkeys(node.path for node, _, _ in own))
+    facts = [
+        f"`{name}` occurs in {len(files)} file{'s' * (len(files) != 1)}: {', '.join(files[:_OCCURRENCES])}."
+    ]
+    if len(own) <= _OCCURRENCES:
+        facts += [
+            f"`{wording.name_of(node)}` ({node.path}:{number}) has: {text}" for node, number, text in own
+        ]
+    return facts
+
+
+# ------------------------------------------------------------------------------------------------
+
+
+def _passages(store: GraphStore, question: str) -> Iterable[Passage]:
+    wanted = _weights(store, question)
+    if not wanted:
+        return
+    sources: dict[str, list[str]] = {}
+    seen: set[tuple[str, int]] = set()
+    for node in _sections(store, question, wanted):
+        if node.path not in sources:
+            sources[node.path] = (store.read_source(node.path) or "").splitlines()
+        lines = sources[node.path]
+        heading = node.title or node.name
+        shared = set(terms(heading)) & wanted.keys()
+        first, last = node.line or 1, node.end_line or len(lines)
+        for number in range(first, min(last, len(lines)) + 1):
+            text = lines[number - 1].strip(" \t#*-")
+            said = set(terms(text))
+            hits = said & wanted.keys()
+            score = sum(wanted[word] for word in hits) + 0.3 * sum(wanted[word] for word in shared - hits)
+            if hits and text and (node.path, number) not in seen:
+                seen.add((node.path, number))
+                yield Passage(
+                    heading=heading, path=node.path, line=number, text=text[:_LINE_CHARACTERS], score=score
+                )
+
+
+def _sections(store: GraphStore, question: str, wanted: dict[str, float]) -> list[Node]:
+    """Sections that fit as a whole, and those that hold one of the rarest words."""
+    found = {hit.node.key: hit.node for hit in search(store, question, kinds=_PROSE, limit=SECTIONS).hits}
+    for word in sorted(wanted, key=lambda w: (-wanted[w], w))[:RAREST]:
+        rows = store.search_rows(f'"{word}"', kinds=_PROSE, limit=SECTIONS)
+        found |= {row.node.key: row.node for row in rows}
+    sections = list(found.values())
+    # The innermost section of a line names it: a whole document's heading would hide the release.
+    return sorted(sections, key=lambda node: (node.path, (node.end_line or 1 << 30) - (node.line or 0)))
+
+
+def _weights(store: GraphStore, question: str) -> dict[str, float]:
+    """The telling words of a question by how rare they are; synonyms count half."""
+    asked = take_apart(question)
+    total = max(1, store.node_count())
+    weights: dict[str, float] = {}
+    for word in asked.terms:
+        if word in _BOILERPLATE:
+            continue
+        rarity = math.log(1 + total / (1 + store.match_count(f'"{word}"')))
+        weights[word] = max(weights.get(word, 0.0), rarity)
+        for other in synonyms([word]).get(word, ()):
+            weights[other] = max(weights.get(other, 0.0), _SYNONYM_SHARE * rarity)
+    return weights
+
+
+def _lines_with(store: GraphStore, name: str, nodes: Sequence[Node]) -> Iterable[tuple[Node, int, str]]:
+    """(innermost node, line number, text) of every line that writes the name."""
+    last = re.split(r"[.#]|::|->", name)[-1]
+    pattern = re.compile(rf"(?<!\w){re.escape(last)}(?!\w)")
+    seen: dict[tuple[str, int], tuple[Node, int, str]] = {}
+    sources: dict[str, list[str]] = {}
+    for node in sorted(nodes, key=lambda n: (n.path, (n.end_line or 0) - (n.line or 0))):
+        if node.path not in sources:
+            sources[node.path] = (store.read_source(node.path) or "").splitlines()
+        lines = sources[node.path]
+        for number in range(node.line or 1, min(node.end_line or len(lines), len(lines)) + 1):
+            text = lines[number - 1]
+            if (node.path, number) not in seen and (pattern.search(text) or _spelled(last, text)):
+                seen[node.path, number] = (node, number, " ".join(text.split())[:_LINE_CHARACTERS])
+    return [seen[key] for key in sorted(seen)]
+
+
+def _spelled(name: str, text: str) -> bool:
+    """Whether the line writes the name in another case or with other separators (`max-retries`)."""
+    return len(name) > 5 and "-" in text and compact(name) in compact(text) and "-" in name
