@@ -24,6 +24,7 @@ from roteiro.chat.dialects.lfm25 import LFM25
 from roteiro.chat.dialects.llama3 import LLAMA3
 from roteiro.chat.dialects.minicpm import MINICPM5
 from roteiro.chat.dialects.minimax import MINIMAX_M1, MINIMAX_M2, TOOL_CALLS_ARRAY
+from roteiro.chat.dialects.minimax_m3 import MINIMAX_M3
 from roteiro.chat.dialects.mistral import MISTRAL, MISTRAL_ARRAY
 from roteiro.chat.dialects.muse import MUSE
 from roteiro.chat.dialects.nemotron import NEMOTRON
@@ -34,13 +35,14 @@ from roteiro.chat.dialects.seed_oss import SEED_OSS
 from roteiro.chat.dialects.solar import SOLAR
 
 ALL: tuple[Dialect, ...] = (
+    TOOL_CALLS_ARRAY,
+    MINIMAX_M3,
     HERMES,
     SEED_OSS,
     QWEN3_CODER,
     GLM,
     HUNYUAN3,
     MINIMAX_M2,
-    TOOL_CALLS_ARRAY,
     MINIMAX_M1,
     MISTRAL,
     MISTRAL_ARRAY,

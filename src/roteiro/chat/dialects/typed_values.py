@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from roteiro.chat.dialects.source import Out
@@ -30,13 +31,40 @@ _KINDS_OF_TYPES: tuple[tuple[type, Kinds], ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A place in a tool's schema. `schema` is None where nothing is declared."""
+
+    schema: Mapping[str, Any] | None
+    root: Mapping[str, Any]
+
+    @property
+    def kinds(self) -> Kinds | None:
+        """The JSON types allowed here; None where the schema does not say."""
+        return None if self.schema is None else _kinds(self.schema, self.root)
+
+    def member(self, name: str) -> Declared:
+        """What is declared for a member of the object here."""
+        schema = _resolve(self.schema or {}, self.root)
+        properties = schema.get("properties")
+        member = properties.get(name) if isinstance(properties, Mapping) else None
+        return Declared(member if isinstance(member, Mapping) else None, self.root)
+
+    def items(self) -> Declared:
+        """What is declared for the items of the array here."""
+        items = _resolve(self.schema or {}, self.root).get("items")
+        return Declared(items if isinstance(items, Mapping) else None, self.root)
+
+
+def declared(tool: Tool | None, parameter: str) -> Declared:
+    """What a tool's schema says of a parameter."""
+    root = tool.parameters if tool is not None else {}
+    return Declared(root, root).member(parameter)
+
+
 def declared_kinds(tool: Tool | None, parameter: str) -> Kinds | None:
     """The JSON types that the tool's schema allows for a parameter; None where it does not say."""
-    if tool is None:
-        return None
-    properties = _resolve(tool.parameters, tool.parameters).get("properties")
-    schema = properties.get(parameter) if isinstance(properties, Mapping) else None
-    return _kinds(schema, tool.parameters) if isinstance(schema, Mapping) else None
+    return declared(tool, parameter).kinds
 
 
 def json_text(text: str, kinds: Kinds | None) -> str:
@@ -89,9 +117,9 @@ def _kinds(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -
     if depth > _MAX_REFERENCES:
         return None
     schema = _resolve(schema, root)
-    declared = schema.get("type")
-    if declared:
-        return frozenset([declared] if isinstance(declared, str) else map(str, declared)) | _null(schema)
+    kind = schema.get("type")
+    if kind:
+        return frozenset([kind] if isinstance(kind, str) else map(str, kind)) | _null(schema)
     values = [schema["const"]] if "const" in schema else schema.get("enum")
     if isinstance(values, list | tuple):
         return frozenset().union(*map(_kind, values)) or None
