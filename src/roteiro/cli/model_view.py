@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from roteiro.cli.consent import show_bytes
@@ -10,7 +13,7 @@ from roteiro.cli.tables import print_table
 from roteiro.modelstore.discover import Found
 from roteiro.modelstore.importing import ImportResult
 from roteiro.modelstore.index import ProbeVerdict
-from roteiro.modelstore.record import ModelRecord
+from roteiro.modelstore.record import ModelRecord, Scalar
 
 # Values longer than this are named by their length in `show`; `--json` has them whole.
 MAX_SHOWN_CHARACTERS = 100
@@ -20,7 +23,7 @@ def record_json(record: ModelRecord, *, budget: int, verdict: ProbeVerdict | Non
     """One entry of `model list --json`. `probed` is null until a probe has run."""
     return {
         "id": record.id,
-        "path": str(record.path),
+        "path": _text(record.path),
         "size": record.size,
         "kind": record.kind,
         "architecture": record.header.architecture,
@@ -41,7 +44,7 @@ def details_json(record: ModelRecord, *, budget: int, verdict: ProbeVerdict | No
         **record_json(record, budget=budget, verdict=verdict),
         "refused_because": refused,
         "name": header.name,
-        "parts": [str(part) for part in record.parts],
+        "parts": [_text(part) for part in record.parts],
         "created": record.created,
         "embedding_length": header.embedding_length,
         "vocabulary_size": header.vocabulary_size,
@@ -51,7 +54,7 @@ def details_json(record: ModelRecord, *, budget: int, verdict: ProbeVerdict | No
         "pooling_type": header.pooling_type,
         "chat_templates": dict(header.chat_templates),
         "sampling": dict(header.sampling),
-        "metadata": dict(header.scalars),
+        "metadata": {key: _finite(value) for key, value in header.scalars.items()},
     }
 
 
@@ -69,9 +72,9 @@ def found_json(found: Found) -> dict[str, Any]:
     header = found.header
     return {
         "tool": found.tool,
-        "name": found.name,
+        "name": _text(found.name),
         "id": found.suggested_id,
-        "path": str(found.path),
+        "path": _text(found.path),
         "size": found.size,
         "architecture": header.architecture if header else None,
         "quantization": header.quantization if header else None,
@@ -120,3 +123,16 @@ def print_details(details: dict[str, Any]) -> None:
         long = len(text) > MAX_SHOWN_CHARACTERS and key not in {"path", "parts", "refused_because"}
         rows.append((key, f"({len(text)} characters)" if long else text))
     print_table(("fact", "value"), rows)
+
+
+# -------------------------------------------------------------------------------------------------
+
+
+def _text(value: Path | str) -> str:
+    """A file name as text: it may hold bytes that are none."""
+    return os.fsencode(value).decode("utf-8", "replace")
+
+
+def _finite(value: Scalar) -> Scalar:
+    """JSON has no number for infinity and none for NaN."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

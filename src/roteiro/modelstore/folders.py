@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from roteiro.errors import ModelFileInvalid
+from roteiro.errors import ModelFileInvalid, UserError
 from roteiro.modelstore.gguf_facts import kind_of
 from roteiro.modelstore.importing import ImportMethod, place
 from roteiro.modelstore.index import (
@@ -61,6 +61,17 @@ class Folders:
         except OSError:
             # A store that cannot be written still serves what its folders hold.
             return self._reconcile({})
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Turn what the system says about the store's disk into an error for the user."""
+        try:
+            yield
+        except OSError as error:
+            raise UserError(
+                f"The model store at {self._root} cannot be used: {error.strerror or error}.",
+                hint="Check its permissions and free space, or choose another [paths] model_store.",
+            ) from error
 
     def lock(self) -> FileLock:
         """Keeps other processes and threads from changing the store."""
@@ -191,8 +202,8 @@ class Staging:
         """Bring every part in; the parts of one model come in one way."""
         method: ImportMethod = "present"
         parts: list[Path] = []
-        for source in sources:
-            target = self._folder / _file_name(source, model_id, single=len(sources) == 1)
+        for number, source in enumerate(sources, start=1):
+            target = self._folder / _file_name(source, model_id, number, len(sources))
             method = place(source, target, copy=copy)
             parts.append(target)
         self.parts = tuple(parts)
@@ -207,8 +218,11 @@ class Staging:
         return tuple(final / part.name for part in self.parts)
 
 
-def _file_name(source: Path, model_id: str, *, single: bool) -> str:
-    """The name in the store: blobs of other tools have none that ends in .gguf."""
-    if single and source.suffix.lower() != ".gguf":
-        return f"{model_id}.gguf"
-    return source.name
+def _file_name(source: Path, model_id: str, number: int, count: int) -> str:
+    """The file's own name, or one made from the id where that is no clean name for a GGUF.
+
+    Blobs of other tools have none that ends in .gguf, and a name may hold bytes that are no text.
+    """
+    if source.name.isprintable() and source.name.isascii() and source.suffix.lower() == ".gguf":
+        return source.name
+    return f"{model_id}.gguf" if count == 1 else f"{model_id}-{number:05}-of-{count:05}.gguf"

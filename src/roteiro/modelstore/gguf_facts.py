@@ -13,10 +13,10 @@ from roteiro.modelstore.gguf_tables import (
     ENCODERS,
     FILE_TYPE_GUESSED,
     FILE_TYPES,
+    INT32_TYPES,
     SAMPLING_FIELDS,
     TENSOR_TYPES,
     TYPE_FLOAT32,
-    TYPE_INT32,
     TYPE_STRING,
 )
 from roteiro.modelstore.record import GgufHeader, ModelKind
@@ -172,12 +172,12 @@ def _vocabulary(facts: _Facts) -> int:
     if element != TYPE_STRING or not 0 < count <= MAX_INT32:
         facts.fail(f"tokenizer.ggml.tokens is no list of tokens ({count} of type {element})")
     # llama.cpp reads both by token id, without a look at their lengths.
-    for key, wanted in (("scores", TYPE_FLOAT32), ("token_type", TYPE_INT32)):
+    for key, wanted in (("scores", (TYPE_FLOAT32,)), ("token_type", INT32_TYPES)):
         found = facts.metadata.arrays.get(f"tokenizer.ggml.{key}")
-        if found is not None and found != (wanted, count):
+        if found is not None and (found[0] not in wanted or found[1] != count):
             facts.fail(
                 f"tokenizer.ggml.{key} has {found[1]} entries of type {found[0]} "
-                f"for {count} tokens (type {wanted} is due)"
+                f"for {count} tokens (type {wanted[-1]} is due)"
             )
     return count
 

@@ -21,8 +21,9 @@ SCALAR_CODECS: dict[int, struct.Struct] = {
     11: struct.Struct("<q"),
     12: struct.Struct("<d"),
 }
-TYPE_INT32 = 5
 TYPE_FLOAT32 = 6
+# Either sign: readers take four bytes and converters write both.
+INT32_TYPES = (4, 5)
 
 # Tensor types: (name, elements in a block, bytes of a block). A type that is not here is left to the
 # probe: a newer llama.cpp may know it.

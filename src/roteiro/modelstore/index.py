@@ -86,9 +86,11 @@ class Index:
         """
         try:
             stat = self._path.stat()
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             self._seen, self._entries = None, MappingProxyType({})
             return self._entries
+        except OSError as error:
+            raise _unreadable(self._path, error) from error
         stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
         if stamp != self._seen:
             self._entries = MappingProxyType(_decode(self._path))
@@ -202,7 +204,9 @@ def _decode(path: Path) -> dict[str, Entry]:
         schema = body["schema"]
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError, TypeError, KeyError) as error:
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    except (ValueError, TypeError, KeyError) as error:
         raise IndexCorrupt(f"{path}: {error}") from error
     if isinstance(schema, int) and schema > SCHEMA:
         raise UsageError(
@@ -214,6 +218,13 @@ def _decode(path: Path) -> dict[str, Entry]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise IndexCorrupt(f"{path}: {error!r}") from error
     return {entry.record.id: entry for entry in entries}
+
+
+def _unreadable(path: Path, error: OSError) -> UserError:
+    return UserError(
+        f"The model store's index {path} cannot be read: {error.strerror or error}.",
+        hint="Check its permissions, or choose another [paths] model_store.",
+    )
 
 
 def _entry_to_json(entry: Entry) -> dict[str, Any]:

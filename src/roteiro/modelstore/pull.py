@@ -90,8 +90,9 @@ class Puller:
         ca_file = (settings.ca_file if settings else None) or _ca_file(self._environment)
         web = self._web or Web(ca_file=ca_file)
         try:
-            plan = self._plan(web, source, settings)
-            return self._carry_out(web, plan, text, progress, model_id, verify=verify)
+            with self._store.reported():
+                plan = self._plan(web, source, settings)
+                return self._carry_out(web, plan, text, progress, model_id, verify=verify)
         finally:
             web.close()
 

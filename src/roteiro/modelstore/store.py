@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from roteiro.errors import (
@@ -53,6 +54,10 @@ class ModelStore:
 
     def __repr__(self) -> str:
         return f"<ModelStore {str(self.root)!r}, {len(self._folders.entries())} models>"
+
+    def reported(self) -> AbstractContextManager[None]:
+        """Turns what the system says about the store's disk into an error for the user."""
+        return self._folders.reported()
 
     # --- finding ---------------------------------------------------------------------------------
 
@@ -131,7 +136,7 @@ class ModelStore:
             )
         files = find_parts(path)
         wanted = model_id or default_id(name or path.name)
-        with self._folders.staging() as staging:
+        with self._folders.reported(), self._folders.staging() as staging:
             method = staging.fill(files.parts, wanted, copy=copy)
             identity = identify(staging.parts)
             with self._folders.lock():
@@ -157,7 +162,7 @@ class ModelStore:
 
     def remove(self, model_id: str) -> ModelRecord:
         """Take a model out: the store's own links and copies, never the file it was adopted from."""
-        with self._folders.lock():
+        with self._folders.reported(), self._folders.lock():
             entries = dict(self._folders.reconciled())
             entry = entries.pop(model_id, None)
             if entry is None:
@@ -174,7 +179,8 @@ class ModelStore:
             ModelUnusable: the bytes are not the ones that were installed.
         """
         record = self.get(model_id)
-        found = identify(record.parts)
+        with self._folders.reported():
+            found = identify(record.parts)
         if found.sha256 != record.identity.sha256:
             raise ModelUnusable(
                 f"The files of {model_id!r} have changed since they were installed: "

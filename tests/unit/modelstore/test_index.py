@@ -146,6 +146,15 @@ def test_another_process_change_is_seen(store: ModelStore, tmp_path: Path) -> No
     assert len(store.records()) == 3
 
 
+def test_an_index_that_cannot_be_read_is_an_error_and_stays(store: ModelStore) -> None:
+    path = store.root / "index.json"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(UserError, match="cannot be read"):
+        ModelStore(store.root).records()
+    assert path.is_dir()
+
+
 def test_a_store_that_cannot_be_written_still_lists(
     store: ModelStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

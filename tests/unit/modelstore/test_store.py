@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakes import gguf_files as g
-from roteiro.errors import ConfigError, ModelFileInvalid, ModelNotFound, ModelUnusable, UsageError
+from roteiro.errors import ConfigError, ModelFileInvalid, ModelNotFound, ModelUnusable, UsageError, UserError
 from roteiro.modelstore import importing
 from roteiro.modelstore.store import ModelStore
 
@@ -133,6 +133,25 @@ def test_a_full_disk_leaves_nothing(
         store.import_file(tiny(tmp_path), copy=True)
     assert store.records() == ()
     assert list((store.root / "files").iterdir()) == []
+
+
+def test_a_store_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file where the folder should be")
+    store = ModelStore(tmp_path / "store")
+    with pytest.raises(UserError, match=r"model store at .* cannot be used"):
+        store.import_file(tiny(tmp_path))
+    assert store.records() == ()
+
+
+def test_a_name_that_is_no_text_is_replaced(store: ModelStore, tmp_path: Path) -> None:
+    odd = tmp_path / os.fsdecode(b"M\xff\n.gguf")
+    odd.write_bytes(g.model().data())
+    record = store.import_file(odd).record
+    assert (record.id, record.path.name) == ("m", "m.gguf")
+    parts = [p.rename(p.with_name(p.name.replace("big", "gr\xf6\xdf"))) for p in g.split_model(tmp_path)]
+    record = store.import_file(parts[0]).record
+    assert [part.name for part in record.parts] == [f"gr-0000{n}-of-00003.gguf" for n in (1, 2, 3)]
+    store.verify("gr")
 
 
 def test_what_is_no_gguf_is_refused_and_leaves_nothing(store: ModelStore, tmp_path: Path) -> None:
