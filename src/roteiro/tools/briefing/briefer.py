@@ -131,7 +131,7 @@ class Briefer:
             yield wording.marker(item)
 
     def _hits(self, store: GraphStore, question: Question) -> Iterator[str]:
-        found = search(store, question.text, limit=3 * _HITS).hits
+        found = search(store, question.text, kinds=question.kinds, limit=3 * _HITS).hits
         own = [hit for hit in found if question.about_tests or not is_test(hit.node.path)] or list(found)
         for hit in own[:_HITS]:
             said = hit.node.doc or hit.snippet or ""

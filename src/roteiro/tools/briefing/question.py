@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from roteiro.graph.model import NodeKind
 from roteiro.graph.queries.asked import take_apart
 
 # A longer text is a task with material, not a question to look up.
@@ -47,6 +48,18 @@ _MAKES = re.compile(
     r"design|convert|translate|port|build|introduce|should i|could i|"
     r"can i|how (can|could|would|should|do) (i|we|you))\b"
 )
+_WANTED = re.compile(
+    r"\b(which|what|name an?|name the)\s+(\w+\s+){0,3}?(?P<kind>function|method|helper|class|exception)\b"
+)
+_CALLABLE: frozenset[NodeKind] = frozenset(("fn", "method"))
+_TYPE: frozenset[NodeKind] = frozenset(("class", "interface", "struct", "enum", "trait"))
+_WANTED_KINDS = {
+    "function": _CALLABLE,
+    "method": _CALLABLE,
+    "helper": _CALLABLE,
+    "class": _TYPE,
+    "exception": _TYPE,
+}
 _PARAMETER = re.compile(r"`?([A-Za-z_]\w*)`?(?:'s)?\s+(?:parameter|argument|option|keyword)\b")
 _OUTGOING = re.compile(
     r"\b(does|do|did) .{1,80}\b(call|invoke|use|instantiate)\b|\bcalled by\b|\bcallees?\b|\bits? calls?\b"
@@ -65,6 +78,7 @@ class Question:
         outgoing: it asks what a symbol calls, not who calls it.
         asks: it wants to be told something, not to have something made.
         about_tests: it mentions tests as a place to look in.
+        kinds: the kinds of symbol that the answer must be one of; empty when it does not say.
     """
 
     text: str
@@ -74,6 +88,7 @@ class Question:
     outgoing: bool
     asks: bool
     about_tests: bool
+    kinds: frozenset[NodeKind]
 
 
 def read_question(text: str) -> Question:
@@ -98,6 +113,7 @@ def read_question(text: str) -> Question:
         outgoing=bool(_OUTGOING.search(lowered)),
         asks=_is_question(text, lowered),
         about_tests=asked.about_tests and not tests_left_out,
+        kinds=_wanted_kinds(lowered),
     )
 
 
@@ -138,6 +154,12 @@ _NOT_PARAMETERS = frozenset(
         "line",
     ]
 )
+
+
+def _wanted_kinds(lowered: str) -> frozenset[NodeKind]:
+    """The kinds named as what is asked for ("which private helper function", "name a method")."""
+    asked = _WANTED.search(lowered)
+    return _WANTED_KINDS[asked["kind"]] if asked else frozenset()
 
 
 def _is_question(text: str, lowered: str) -> bool:
