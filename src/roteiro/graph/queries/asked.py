@@ -63,7 +63,7 @@ def take_apart(text: str) -> Asked:
     """The parts of a search text."""
     text = text.strip()[:QUERY_CHARS]
     spellings: dict[str, str] = {}
-    for word in query_words(text):
+    for word in query_words(_last_of_path(text)):
         spellings.setdefault(stem(word), word)
     names = tuple(dict.fromkeys(filter(_is_code, _NAME.findall(text))))
     # A name of several words stands in the index as one word too.
@@ -84,6 +84,13 @@ def take_apart(text: str) -> Asked:
 
 
 # --------------------------------------------------------------------------------------------------
+
+
+def _last_of_path(text: str) -> str:
+    """What a path is about; its folders are borne by thousands and it is looked up as a whole too."""
+    if re.search(r"\s", text) or "/" not in text:
+        return text
+    return text.rstrip("/").rpartition("/")[2] or text
 
 
 def _is_code(token: str) -> bool:

@@ -7,13 +7,12 @@ repeated and the budget is never passed. Thread: any.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from roteiro.errors import AmbiguousName, NodeNotFound, UsageError
-from roteiro.graph.model import Node
+from roteiro.graph.model import EdgeKind, Node
 from roteiro.graph.queries.excerpts import Sources, fitting, signature_text, tokens_of
-from roteiro.graph.queries.explain import KIND_ORDER
 from roteiro.graph.queries.names import resolve_name
 from roteiro.graph.queries.search import search
 from roteiro.graph.queries.shapes import Json, envelope, node_json
@@ -27,7 +26,7 @@ _HIT_SHARE = 0.35
 _HITS = 8
 _NEIGHBOURS = 40
 
-_OUTGOING = {
+_OUTGOING: dict[EdgeKind, float] = {
     "calls": 3.0,
     "inherits": 3.0,
     "references": 2.0,
@@ -35,9 +34,14 @@ _OUTGOING = {
     "supersedes": 2.5,
     "contains": 1.0,
 }
-_INCOMING = {"calls": 2.0, "inherits": 1.5, "references": 1.5, "supersedes": 2.0}
-_WHY_OUT = {"calls": "called by", "contains": "member of", "inherits": "base of", "authored_by": "decides on"}
-_WHY_IN = {"calls": "calls", "inherits": "derives from", "references": "refers to"}
+_INCOMING: dict[EdgeKind, float] = {"calls": 2.0, "inherits": 1.5, "references": 1.5, "supersedes": 2.0}
+_WHY_OUT: dict[EdgeKind, str] = {
+    "calls": "called by",
+    "contains": "member of",
+    "inherits": "base of",
+    "authored_by": "decides on",
+}
+_WHY_IN: dict[EdgeKind, str] = {"calls": "calls", "inherits": "derives from", "references": "refers to"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +235,8 @@ def _neighbours(store: GraphStore, node: Node) -> Iterator[tuple[Node, str, Numb
     """(neighbour, why, edge), the most relevant first; a helper that everybody calls tells little."""
     number = store.node_ids([node.key])[node.key]
     edges = [
-        *_weighed(store.ends(number, incoming=False), _OUTGOING, incoming=False),
-        *_weighed(store.ends(number, incoming=True), _INCOMING, incoming=True),
+        *_weighed(store, number, _OUTGOING, incoming=False),
+        *_weighed(store, number, _INCOMING, incoming=True),
     ]
     popular = store.in_degrees([other for _, other, _, _ in edges])
     others = store.nodes([other for _, other, _, _ in edges])
@@ -249,9 +253,10 @@ def _neighbours(store: GraphStore, node: Node) -> Iterator[tuple[Node, str, Numb
 
 
 def _weighed(
-    edges: Iterable[NumberedEdge], weights: dict[str, float], *, incoming: bool
+    store: GraphStore, number: int, weights: dict[EdgeKind, float], *, incoming: bool
 ) -> Iterator[tuple[float, int, bool, NumberedEdge]]:
-    for edge in sorted(edges, key=lambda edge: (KIND_ORDER.index(edge.kind), edge.path, edge.line)):
-        if edge.kind in weights:
-            weight = weights[edge.kind] * (edge.confidence or 1.0)
-            yield weight, edge.source if incoming else edge.target, incoming, edge
+    """(weight, other end, incoming, edge) of the first edges of each kind that tells something."""
+    for kind, weight in weights.items():
+        for edge in store.ends(number, kind, incoming=incoming, limit=_NEIGHBOURS):
+            other = edge.source if incoming else edge.target
+            yield weight * (edge.confidence or 1.0), other, incoming, edge

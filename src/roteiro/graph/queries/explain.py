@@ -6,19 +6,20 @@ found", and no renderer may call a symbol unused. Thread: any.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from roteiro.errors import AmbiguousName
 from roteiro.graph.model import EDGE_KINDS, EdgeKind, Marker, Node
 from roteiro.graph.queries.names import resolve_name
-from roteiro.graph.queries.pages import checked_choices, checked_page, page
+from roteiro.graph.queries.pages import checked_choices, checked_page
 from roteiro.graph.queries.shapes import EdgeEnd, Json, envelope, marker_json, node_json
 from roteiro.graph.store import GraphStore, NumberedEdge
 
 DEFAULT_LIMIT = 50
 MARKERS_SHOWN = 50
+CANDIDATES_SHOWN = 50
 
 # The order in which kinds are listed: what a reader asks about first.
 KIND_ORDER: tuple[EdgeKind, ...] = (
@@ -46,10 +47,10 @@ class Explanation:
     node: Node
     outgoing: tuple[EdgeEnd, ...]
     outgoing_total: int
-    outgoing_by_kind: dict[str, int]
+    outgoing_by_kind: dict[EdgeKind, int]
     incoming: tuple[EdgeEnd, ...]
     incoming_total: int
-    incoming_by_kind: dict[str, int]
+    incoming_by_kind: dict[EdgeKind, int]
     markers: tuple[Marker, ...]
     markers_total: int
     decisions: tuple[Node, ...]
@@ -72,14 +73,15 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """The answer to a name that several nodes bear."""
+    """The answer to a name that several nodes bear: the first of them, and how many there are."""
 
     name: str
+    total: int
     nodes: tuple[Node, ...]
 
     def to_json(self) -> Json:
         """The promised shape."""
-        return envelope(name=self.name, ambiguous=[node_json(node) for node in self.nodes])
+        return envelope(name=self.name, total=self.total, ambiguous=[node_json(node) for node in self.nodes])
 
 
 def explain(
@@ -109,75 +111,83 @@ def explain(
     with store.snapshot():
         node = resolve_name(store, name)
         number = store.node_ids([node.key])[node.key]
-        leaving = _of_kinds(store.ends(number, incoming=False), wanted)
-        arriving = _of_kinds(store.ends(number, incoming=True), wanted)
+        leaving = _Direction(store, number, wanted, incoming=False)
+        arriving = _Direction(store, number, wanted, incoming=True)
         markers = _markers_near(store, node)
         return Explanation(
             node=node,
-            outgoing=_shown(store, leaving, incoming=False, limit=limit, offset=offset),
-            outgoing_total=len(leaving),
-            outgoing_by_kind=_by_kind(leaving),
-            incoming=_shown(store, arriving, incoming=True, limit=limit, offset=offset),
-            incoming_total=len(arriving),
-            incoming_by_kind=_by_kind(arriving),
+            outgoing=leaving.page(limit=limit, offset=offset),
+            outgoing_total=sum(leaving.counts.values()),
+            outgoing_by_kind=dict(leaving.counts),
+            incoming=arriving.page(limit=limit, offset=offset),
+            incoming_total=sum(arriving.counts.values()),
+            incoming_by_kind=dict(arriving.counts),
             markers=tuple(markers[:MARKERS_SHOWN]),
             markers_total=len(markers),
-            decisions=_decisions_near(store, node, [*leaving, *arriving]),
+            decisions=_decisions_near(store, node, number),
         )
 
 
 def candidates(store: GraphStore, error: AmbiguousName) -> Candidates:
     """The nodes behind an ambiguous name, in the order of their keys."""
-    nodes = store.nodes(list(store.node_ids(error.keys).values()))
-    return Candidates(name=error.name, nodes=tuple(sorted(nodes.values(), key=lambda node: node.key)))
+    nodes = store.nodes(list(store.node_ids(error.keys[:CANDIDATES_SHOWN]).values()))
+    listed = tuple(sorted(nodes.values(), key=lambda node: node.key))
+    return Candidates(name=error.name, total=len(error.keys), nodes=listed)
 
 
 # --------------------------------------------------------------------------------------------------
 
 
-def _of_kinds(edges: Sequence[NumberedEdge], kinds: Collection[EdgeKind]) -> list[NumberedEdge]:
-    return [edge for edge in edges if not kinds or edge.kind in kinds]
+class _Direction:
+    """The edges of a node one way, of which only a page is read."""
 
+    def __init__(
+        self, store: GraphStore, number: int, kinds: Collection[EdgeKind], *, incoming: bool
+    ) -> None:
+        self._store = store
+        self._number = number
+        self._incoming = incoming
+        counted = store.end_counts(number, incoming=incoming)
+        self.counts: dict[EdgeKind, int] = {
+            kind: counted[kind] for kind in KIND_ORDER if kind in counted and (not kinds or kind in kinds)
+        }
 
-def _by_kind(edges: Sequence[NumberedEdge]) -> dict[str, int]:
-    counted = Counter(edge.kind for edge in edges)
-    return {kind: counted[kind] for kind in KIND_ORDER if counted[kind]}
+    def page(self, *, limit: int, offset: int) -> tuple[EdgeEnd, ...]:
+        """One page of edges: chosen in turns, then listed kind by kind and by place."""
+        chosen = list(islice(self._in_turns(), offset, offset + limit if limit else None))
+        edges: list[NumberedEdge] = []
+        for kind in self.counts:
+            places = [place for of, place in chosen if of == kind]
+            if places:
+                first = self._store.ends(self._number, kind, incoming=self._incoming, limit=max(places) + 1)
+                edges += [first[place] for place in places]
+        return self._ends(edges)
 
+    def _in_turns(self) -> Iterator[tuple[EdgeKind, int]]:
+        """Ten of each kind, then ten more of each, as (kind, place among its kind)."""
+        for start in range(0, max(self.counts.values(), default=0), _TURN):
+            for kind, count in self.counts.items():
+                yield from ((kind, place) for place in range(start, min(count, start + _TURN)))
 
-def _shown(
-    store: GraphStore, edges: Sequence[NumberedEdge], *, incoming: bool, limit: int, offset: int
-) -> tuple[EdgeEnd, ...]:
-    """One page of edges: chosen in turns, then listed kind by kind and by place."""
-    chosen = page(_in_turns(edges, incoming=incoming), limit=limit, offset=offset)
-    others = store.nodes([edge.source if incoming else edge.target for edge in chosen])
-    ends = [
-        EdgeEnd(
-            kind=edge.kind,
-            provenance=edge.provenance,
-            confidence=edge.confidence,
-            node=others[edge.source if incoming else edge.target],
-            path=edge.path,
-            line=edge.line,
-            sites=edge.sites,
-        )
-        for edge in chosen
-    ]
-    ends.sort(key=lambda end: (KIND_ORDER.index(end.kind), end.path, end.line, end.node.key))
-    return tuple(ends)
+    def _ends(self, edges: Sequence[NumberedEdge]) -> tuple[EdgeEnd, ...]:
+        others = self._store.nodes([self._other(edge) for edge in edges])
+        ends = [
+            EdgeEnd(
+                kind=edge.kind,
+                provenance=edge.provenance,
+                confidence=edge.confidence,
+                node=others[self._other(edge)],
+                path=edge.path,
+                line=edge.line,
+                sites=edge.sites,
+            )
+            for edge in edges
+        ]
+        ends.sort(key=lambda end: (KIND_ORDER.index(end.kind), end.path, end.line, end.node.key))
+        return tuple(ends)
 
-
-def _in_turns(edges: Sequence[NumberedEdge], *, incoming: bool) -> list[NumberedEdge]:
-    """Ten of each kind, then ten more of each: what is certain and near the top of files first."""
-    other = 0 if incoming else 1
-    ordered = sorted(
-        edges, key=lambda e: (KIND_ORDER.index(e.kind), e.confidence is not None, e.path, e.line, e[other])
-    )
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int, NumberedEdge]] = []
-    for at, edge in enumerate(ordered):
-        turns.append((seen[edge.kind] // _TURN, at, edge))
-        seen[edge.kind] += 1
-    return [edge for _, _, edge in sorted(turns, key=lambda turn: turn[:2])]
+    def _other(self, edge: NumberedEdge) -> int:
+        return edge.source if self._incoming else edge.target
 
 
 def _markers_near(store: GraphStore, node: Node) -> list[Marker]:
@@ -189,22 +199,11 @@ def _markers_near(store: GraphStore, node: Node) -> list[Marker]:
     return [marker for marker in found if node.line <= marker.line <= last or marker.symbol == node.key]
 
 
-def _decisions_near(store: GraphStore, node: Node, edges: Sequence[NumberedEdge]) -> tuple[Node, ...]:
-    """ADRs with an edge to or from the node, its file, or a symbol around it."""
+def _decisions_near(store: GraphStore, node: Node, number: int) -> tuple[Node, ...]:
+    """ADRs that people connected with the node, its file, or a symbol around it."""
     around = store.node_ids([f"file:{node.path}", *_enclosing(node.key)])
-    nearby = [
-        edge
-        for number in around.values()
-        for incoming in (False, True)
-        for edge in store.ends(number, incoming=incoming)
-        if edge.kind in ("authored_by", "references")
-    ]
-    numbers = {number for edge in [*edges, *nearby] for number in edge[:2]}
-    if not numbers:
-        return ()
-    decided = store.ids_of_kinds(["adr", "adr_section"])
-    found = [other for other in store.nodes(numbers & decided).values() if other.key != node.key]
-    return tuple(sorted(found, key=lambda other: other.key))
+    decided = store.decisions_at([number, *around.values()]) - {number}
+    return tuple(sorted(store.nodes(decided).values(), key=lambda other: other.key))
 
 
 def _enclosing(key: str) -> list[str]:

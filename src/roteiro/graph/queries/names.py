@@ -112,7 +112,11 @@ def _by_path(store: GraphStore, text: str) -> list[Node]:
 
 
 def _by_name(store: GraphStore, text: str) -> list[Node]:
-    return store.nodes_by_name(text)
+    numbers = store.ids_by_name(text)
+    if len(numbers) > CANDIDATES:
+        # Thousands of `__init__`: their keys tell it all.
+        raise AmbiguousName(text, store.keys(numbers))
+    return list(store.nodes(numbers).values())
 
 
 def _by_qualified_name(store: GraphStore, text: str) -> list[Node]:

@@ -24,7 +24,9 @@ from roteiro.graph.words import stem
 
 DEFAULT_LIMIT = 20
 # As many rows are read whole; what lies behind keeps the order of the first pass, on every page.
-RESCORED = 200
+RESCORED = 100
+# Of a name that more than so many bear (`__init__`), so many are sure to be among the hits.
+NAMED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,17 +104,20 @@ def _search(store: GraphStore, asked: Asked, within: set[int] | None, wanted: sl
     text = asked.text
     evidence = gather(store, asked, within=within)
     corrected: dict[str, tuple[str, ...]] = {}
-    if not evidence.ranked:
+    if not evidence.points:
         corrected = corrections(store, [asked.spellings[term] for term in asked.terms])
         asked = _corrected(asked, corrected)
         evidence = gather(store, asked, within=within) if corrected else evidence
     named = _named(store, asked, within)
-    ranked = list(dict.fromkeys([*named, *evidence.ranked]))
-    best = _rescored(store, ranked[:RESCORED], asked, evidence.terms)
-    nodes = [*best, *((number, 0.0) for number in ranked[RESCORED:])]
-    hits = _hits(store, nodes[wanted], evidence)
+    chosen = list(dict.fromkeys([*named, *evidence.likeliest(RESCORED)]))
+    best = _rescored(store, chosen, asked, evidence.terms)
+    total = len(evidence.points.keys() | set(named))
+    if len(best) < total and (wanted.stop is None or wanted.stop > len(best)):
+        first = set(chosen)
+        best += [(number, 0.0) for number in evidence.ranked() if number not in first]
+    hits = _hits(store, best[wanted], evidence)
     exact = any(node.name == asked.text for node in store.nodes(named).values())
-    return SearchResult(query=text, total=len(ranked), hits=hits, exact=exact, corrected=corrected)
+    return SearchResult(query=text, total=total, hits=hits, exact=exact, corrected=corrected)
 
 
 def _corrected(asked: Asked, corrected: dict[str, tuple[str, ...]]) -> Asked:
@@ -126,14 +131,14 @@ def _corrected(asked: Asked, corrected: dict[str, tuple[str, ...]]) -> Asked:
 def _named(store: GraphStore, asked: Asked, within: set[int] | None) -> list[int]:
     """Nodes that the text names outright; words alone might miss them (`e`, `__init__`, paths)."""
     names = dict.fromkeys([asked.text, *asked.names])
-    keys: dict[str, None] = {}
+    numbers: set[int] = set()
     for name in names:
         last = name.replace("::", ".").replace("#", ".").replace("->", ".").rpartition(".")[2]
-        found = store.nodes_by_name(name) or store.nodes_by_name(last)
-        keys.update(dict.fromkeys(node.key for node in found[:RESCORED]))
-    keys.update(dict.fromkeys([asked.text, f"file:{asked.text}", f"doc:{asked.text}"]))
-    numbers = sorted(store.node_ids(list(keys)).values())
-    return [number for number in numbers if within is None or number in within]
+        found = store.ids_by_name(name, limit=NAMED) or store.ids_by_name(last, limit=NAMED)
+        numbers.update(found)
+    keys = [asked.text, f"file:{asked.text}", f"doc:{asked.text}"]
+    numbers.update(store.node_ids(keys).values())
+    return [number for number in sorted(numbers) if within is None or number in within]
 
 
 def _rescored(

@@ -7,11 +7,11 @@ hub's thousands of callers are never made into objects. Knows no ranking. Thread
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
-from roteiro.graph.model import NodeKind
+from roteiro.graph.model import EDGE_KINDS, EdgeKind, NodeKind
 from roteiro.graph.store.connections import Connections, marks
 from roteiro.graph.store.rows import NumberedEdge, numbered_edges
+from roteiro.graph.store.schema import KIND_NUMBER
 
 
 class Postings:
@@ -39,21 +39,48 @@ class Postings:
         query = f"SELECT id FROM nodes WHERE kind IN ({marks(list(kinds))})"
         return {row[0] for row in self._db.all(query, list(kinds))}
 
+    def keys(self, ids: Collection[int]) -> list[str]:
+        """The keys of nodes, in order."""
+        found = self._db.chunked("SELECT key FROM nodes WHERE id IN (%s)", list(ids))
+        return sorted(row[0] for row in found)
+
+    def ids_by_name(self, name: str, *, limit: int = 0) -> list[int]:
+        """Numbers of the first nodes that bear a name, by key; a limit of 0 is none."""
+        query = "SELECT id FROM nodes WHERE name = ? COLLATE NOCASE AND name = ? ORDER BY key LIMIT ?"
+        return [row[0] for row in self._db.all(query, (name, name, limit or -1))]
+
     def node_count(self) -> int:
         """How many nodes there are."""
         return int(self._db.all("SELECT count(*) FROM nodes")[0][0])
 
-    def ends(self, number: int, *, incoming: bool) -> list[NumberedEdge]:
-        """The edges that arrive at (or leave) a node, by the number of the other end."""
-        mine = "target" if incoming else "source"
+    def end_counts(self, number: int, *, incoming: bool) -> dict[EdgeKind, int]:
+        """How many edges of each kind arrive at (or leave) a node."""
+        mine, other = ("target", "source") if incoming else ("source", "target")
+        query = f"SELECT kind, count(DISTINCT {other}) FROM edges WHERE {mine} = ? GROUP BY kind"
+        return {EDGE_KINDS[kind]: count for kind, count in self._db.all(query, (number,))}
+
+    def ends(self, number: int, kind: EdgeKind, *, incoming: bool, limit: int) -> list[NumberedEdge]:
+        """The first edges of a kind that arrive at (or leave) a node: the certain ones, by place."""
+        mine, other = ("target", "source") if incoming else ("source", "target")
         query = (
-            "SELECT source, target, kind, provenance, confidence, owner, line, sites FROM edges"
-            f" WHERE {mine} = ? ORDER BY source, target, kind, owner"
+            "SELECT e.source, e.target, e.kind, e.provenance, e.confidence, e.owner, e.line,"
+            f" sum(e.sites), f.path FROM edges e JOIN files f ON f.id = e.owner WHERE e.{mine} = ?"
+            f" AND e.kind = ? GROUP BY e.{other}"
+            f" ORDER BY e.confidence IS NOT NULL, f.path, e.line, e.{other} LIMIT ?"
         )
-        found = self._db.all(query, (number,))
-        owners = list({row[5] for row in found})
-        paths = dict[int, Any](self._db.chunked("SELECT id, path FROM files WHERE id IN (%s)", owners))
-        return list(numbered_edges(found, paths))
+        found = self._db.all(query, (number, KIND_NUMBER[kind], limit))
+        return list(numbered_edges((row[:8] for row in found), {row[5]: row[8] for row in found}))
+
+    def decisions_at(self, ids: Collection[int]) -> set[int]:
+        """Numbers of the ADRs and their sections that people connected with one of the nodes."""
+        found: set[int] = set()
+        for mine, other in (("source", "target"), ("target", "source")):
+            query = (
+                f"SELECT e.{other} FROM edges e JOIN nodes n ON n.id = e.{other}"
+                f" WHERE e.{mine} IN (%s) AND e.provenance = 1 AND n.kind IN ('adr', 'adr_section')"
+            )
+            found.update(row[0] for row in self._db.chunked(query, list(ids)))
+        return found
 
     def named(self, pattern: str, *, limit: int) -> list[tuple[str, str]]:
         """(name, key) of nodes whose name is like an SQL pattern (`%`, `_`, escaped by a backslash).

@@ -69,9 +69,11 @@ CREATE TABLE markers (
 );
 CREATE VIRTUAL TABLE search USING fts5(
     name, parts, path, signature, doc, body,
-    tokenize = "unicode61 remove_diacritics 0"
+    tokenize = "unicode61 remove_diacritics 0",
+    detail = column
 );
 """
+# `detail = column`: no phrases are asked for, and lists without positions are read in half the time.
 
 # Made after the rows of a first sync are in, which is faster than keeping them up to date.
 INDEXES: Final = """
@@ -79,8 +81,8 @@ CREATE UNIQUE INDEX IF NOT EXISTS nodes_key ON nodes (key);
 CREATE INDEX IF NOT EXISTS nodes_name ON nodes (name COLLATE NOCASE);
 CREATE INDEX IF NOT EXISTS nodes_kind ON nodes (kind);
 CREATE INDEX IF NOT EXISTS nodes_file ON nodes (file);
-CREATE INDEX IF NOT EXISTS edges_source ON edges (source);
-CREATE INDEX IF NOT EXISTS edges_target ON edges (target);
+CREATE INDEX IF NOT EXISTS edges_source ON edges (source, kind);
+CREATE INDEX IF NOT EXISTS edges_target ON edges (target, kind);
 CREATE INDEX IF NOT EXISTS edges_owner ON edges (owner);
 CREATE INDEX IF NOT EXISTS edges_authored ON edges (source, target, kind) WHERE provenance = 1;
 CREATE INDEX IF NOT EXISTS markers_file ON markers (file);
