@@ -199,7 +199,10 @@ class LoadedModel(Protocol):
     """Weights in memory; many contexts may be opened over them."""
 
     facts: ModelFacts
-    vocabulary: Vocabulary
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Its vocabulary; freed with the model."""
 
     def open_context(self, options: ContextOptions) -> Context:
         """Make a context.

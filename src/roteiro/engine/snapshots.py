@@ -19,6 +19,8 @@ _LOG = logging.getLogger("roteiro.engine")
 FLOOR_TOKENS = 512
 # Prompts remembered to learn what they share; an agent's requests alternate among few conversations.
 _RECENT_PROMPTS = 4
+# Fewer new tokens than this after a shared prefix: a repeated prompt, not a common preamble.
+_LEAST_NEW_TOKENS = 8
 # A token id kept in a tuple: the pointer; the ids themselves are mostly shared small integers.
 _TOKEN_BYTES = 8
 
@@ -133,8 +135,8 @@ class SnapshotStore:
         """Learn from a prompt: the length of the prefix to save while it is evaluated, 0 for none.
 
         It is what the prompt is declared to share, else the longest prefix it shares with a recent
-        prompt, if that is new: `held` is how much of it a live session has already, beyond which there
-        must be something to evaluate.
+        prompt. `held` is how much of the prompt is in memory already: a shorter prefix cannot be saved
+        any more. A prompt that repeats an earlier one nearly whole shares no preamble with it.
         """
         if not self.enabled:
             return 0
@@ -142,10 +144,9 @@ class SnapshotStore:
         shared = declared or max((common_prefix(one, prompt) for one in recent), default=0)
         recent.append(tuple(prompt))
         del recent[:-_RECENT_PROMPTS]
-        shared = min(shared, len(prompt) - 1)
-        if shared <= held or not self.wants(model, prompt[:shared]):
+        if shared < max(1, held) or shared > len(prompt) - _LEAST_NEW_TOKENS:
             return 0
-        return shared
+        return shared if self.wants(model, prompt[:shared]) else 0
 
     # ---------------------------------------------------------------------------------------------
 

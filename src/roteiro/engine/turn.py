@@ -27,7 +27,7 @@ _LOG = logging.getLogger("roteiro.engine")
 # A snapshot must save this many tokens more than a live session, or copying it in is not worth it.
 _RESTORE_GAIN_TOKENS = 32
 # The end of a prompt opens the answer, and a replayed turn is often rendered differently from there on.
-_PROMPT_TAIL_TOKENS = 16
+_PROMPT_TAIL_TOKENS = 8
 # Where a state that cannot be rewound is saved: before the tokens that open the answer.
 _TURN_CUT_TOKENS = 4
 
@@ -63,6 +63,7 @@ class Turn:
     meter: Meter
     clock: Callable[[], float]
     note: str = ""
+    same_conversation: bool = False
 
     def run(self, progress: Callable[[], bool]) -> GenerationFinished:
         """Generate, and answer the last event.
@@ -139,6 +140,8 @@ class Turn:
             prompt, facts = self.request.prompt, resident.model.facts
             choice = choose_session(sessions, prompt, facts, pinned=pinned)
             self.note = choice.note
+            kept = choice.how == "continue" and choice.keep >= choice.session.turn_start
+            self.same_conversation = kept
             return choice
         self.note = "cache_prompt is false"
         if pinned >= 0:
@@ -279,7 +282,9 @@ class Turn:
             end = len(prompt) - _TURN_CUT_TOKENS
             if self.snapshots.enabled and not rewindable and end >= max(FLOOR_TOKENS, held + 1):
                 kinds[end] = "turn"
-            if cut := self.snapshots.boundary(model, prompt, declared=declared, held=held):
+            cut = self.snapshots.boundary(model, prompt, declared=declared, held=held)
+            # A rewrite of the same conversation's last turn shares a history, not a preamble.
+            if cut > held or (cut == held and cut and not self.same_conversation):
                 kinds[cut] = "preamble"
 
         def save(position: int) -> None:
@@ -287,6 +292,8 @@ class Turn:
                 state = sequence.context.save()
                 self.snapshots.add(model, prompt[:position], state, kinds[position], self.clock())
 
+        if (held := len(sequence.session.tokens)) in kinds:
+            save(held)
         prefill(sequence, self.steering, cuts=kinds.keys(), at_cut=save)
 
     def _grow(self, resident: Resident, session: Session) -> bool:

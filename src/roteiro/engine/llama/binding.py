@@ -20,8 +20,9 @@ except (OSError, RuntimeError, FileNotFoundError) as error:  # pragma: no cover 
 C: Any = _package
 
 _LOG = logging.getLogger("roteiro.llama")
-# llama.cpp's INFO is a page a model: ours to see only when debugging.
-_LEVELS = {1: logging.DEBUG, 2: logging.WARNING, 3: logging.ERROR, 4: logging.DEBUG}
+# ggml's levels: 1 debug, 2 info, 3 warning, 4 error, 5 more of a line. Its info is a page a model, and its
+# warnings come with every context, so each is a step lower here.
+_LEVELS = {1: logging.DEBUG, 2: logging.DEBUG, 3: logging.INFO, 4: logging.ERROR}
 _CONTINUATION = 5
 _KEPT_LINES = 20
 

@@ -183,6 +183,10 @@ def _params(options: ContextOptions) -> Any:
     params.n_threads = params.n_threads_batch = options.threads
     params.n_seq_max = options.sequences
     params.embeddings = options.embeddings
+    if not options.embeddings:
+        # One row of logits at a time. Room for a row a batch token would take 40 MiB more for a vocabulary
+        # of 49,152 and 125 MiB more for one of 151,936, at batches of 256.
+        params.n_outputs_max = 1
     # A window's worth of memory for sliding-window layers; a cut outside it starts over (see session).
     params.swa_full = False
     # The sequences of an embedding batch have very different lengths: one pool for all.
