@@ -10,21 +10,25 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from roteiro.graph.model import Node
+from roteiro.graph.queries.asked import take_apart
 from roteiro.graph.queries.debt import debt
 from roteiro.graph.queries.search import search
+from roteiro.graph.queries.thesaurus import synonyms
 from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
 from roteiro.tools.access import GraphAccess
 from roteiro.tools.briefing import facts
-from roteiro.tools.briefing.passages import occurrences, passages
+from roteiro.tools.briefing.passages import occurrences, passages, weights_of
 from roteiro.tools.briefing.question import Question, read_question
-from roteiro.tools.briefing.subjects import Subject, find_subject, is_test
+from roteiro.tools.briefing.subjects import Subject, find_subject, find_symbol, is_test
 from roteiro.tools.graph_tools import PLACE, tokens_of
 
 # Measured: the right fact among fifteen others is missed half of the time, among a handful seldom.
 MAX_FACTS = 8
 MAX_TOKENS = 420
 _HITS = 5
+# Share of a question's telling words that a hit must hold; below it the hit is about something else.
+ENOUGH = 0.25
 
 T = TypeVar("T")
 
@@ -61,10 +65,18 @@ class Briefer:
         store = self._access.store()
         with store.snapshot():
             subjects = [find_subject(store, name) for name in question.names]
+            subjects += [
+                subject
+                for name in question.maybe_names
+                if (subject := find_symbol(store, name)).nodes and name not in question.names
+            ]
             absent = [subject for subject in subjects if subject.absent]
             if absent and question.asks:
                 return Briefing(refusal=_refusal(absent))
-            chosen = _chosen(self._facts(store, question, subjects))
+            concerns = _concerns(question, subjects)
+            chosen = _chosen(self._facts(store, question, subjects)) if concerns else []
+            if not chosen and question.asks and question.about_code:
+                return Briefing(refusal=_NOTHING)
         return Briefing(facts=tuple(chosen), places=tuple(dict.fromkeys(_places(chosen))))
 
     # ---------------------------------------------------------------------------------------------
@@ -131,11 +143,41 @@ class Briefer:
             yield wording.marker(item)
 
     def _hits(self, store: GraphStore, question: Question) -> Iterator[str]:
+        """What the words of the question find, where they find enough of it to be about it."""
         found = search(store, question.text, kinds=question.kinds, limit=3 * _HITS).hits
-        own = [hit for hit in found if question.about_tests or not is_test(hit.node.path)] or list(found)
-        for hit in own[:_HITS]:
-            said = hit.node.doc or hit.snippet or ""
-            yield f"{wording.defined(hit.node)} {' '.join(said.split())[:160]}".strip()
+        own = [hit for hit in found if question.about_tests or not is_test(hit.node.path)][:_HITS]
+        covered = _coverage(store, question, [hit.node for hit in own])
+        if not covered or max(covered.values()) < ENOUGH:
+            return
+        for hit in own:
+            if covered[hit.node.key] >= ENOUGH / 2:
+                said = hit.node.doc or hit.snippet or ""
+                yield f"{wording.defined(hit.node)} {' '.join(said.split())[:160]}".strip()
+
+
+def _coverage(store: GraphStore, question: Question, nodes: Sequence[Node]) -> dict[str, float]:
+    """How much of what a question says each node's row in the index holds, from 0 to 1."""
+    weights = weights_of(store, question.text)
+    asked = {word: weights[word] for word in take_apart(question.text).terms if word in weights}
+    total = sum(asked.values()) or 1.0
+    numbers = store.node_ids([node.key for node in nodes])
+    rows = store.index_rows(list(numbers.values()))
+    covered = {}
+    for node in nodes:
+        said = set(" ".join(rows.get(numbers[node.key], ())).split())
+        covered[node.key] = sum(weight * _said(word, said) for word, weight in asked.items()) / total
+    return covered
+
+
+def _said(word: str, said: set[str]) -> float:
+    """1 where the word itself is said, half where another word for it is."""
+    if word in said:
+        return 1.0
+    return 0.5 if said.intersection(_near(word)) else 0.0
+
+
+def _near(word: str) -> tuple[str, ...]:
+    return synonyms([word]).get(word, ())
 
 
 def _each(items: Iterable[T], facts_of: Callable[[T], Iterable[str]]) -> Iterator[str]:
@@ -152,6 +194,14 @@ def _focus(question: Question, subjects: Sequence[Subject]) -> list[Node]:
         for node in subject.nodes[: 1 if len(subjects) > 1 else 2]
     ]
     return list({node.key: node for node in nodes}.values())
+
+
+def _concerns(question: Question, subjects: Sequence[Subject]) -> bool:
+    """Whether a message may be about this repository at all; a poem is not."""
+    return bool(subjects or question.asks or question.about_code or "?" in question.text)
+
+
+_NOTHING = "Nothing in this repository matches the question: no symbol, decision or document was found."
 
 
 def _refusal(absent: Sequence[Subject]) -> str:

@@ -101,7 +101,7 @@ def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
 
 
 def _passages(store: GraphStore, question: str) -> Iterable[Passage]:
-    wanted = _weights(store, question)
+    wanted = weights_of(store, question)
     if not wanted:
         return
     sources: dict[str, list[str]] = {}
@@ -136,7 +136,7 @@ def _sections(store: GraphStore, question: str, wanted: dict[str, float]) -> lis
     return sorted(sections, key=lambda node: (node.path, (node.end_line or 1 << 30) - (node.line or 0)))
 
 
-def _weights(store: GraphStore, question: str) -> dict[str, float]:
+def weights_of(store: GraphStore, question: str) -> dict[str, float]:
     """The telling words of a question by how rare they are; synonyms count half."""
     asked = take_apart(question)
     total = max(1, store.node_count())

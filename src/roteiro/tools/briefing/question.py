@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from roteiro.graph.model import NodeKind
 from roteiro.graph.queries.asked import take_apart
+from roteiro.graph.words import KIND_WORDS, STOP_WORDS
 
 # A longer text is a task with material, not a question to look up.
 MAX_QUESTION_CHARACTERS = 600
@@ -48,6 +49,19 @@ _MAKES = re.compile(
     r"design|convert|translate|port|build|introduce|should i|could i|"
     r"can i|how (can|could|would|should|do) (i|we|you))\b"
 )
+_CODE = re.compile(
+    r"\b(functions?|methods?|class(es)?|modules?|packages?|source|code(base)?|repo(sitory)?|files?|symbols?|"
+    r"constants?|variables?|interfaces?|structs?|traits?|enums?|endpoints?|commands?|tests?)\b"
+)
+# "the class Zorbo", "function parse()": a name by its place and its looks.
+_KIND_AND_NAME = re.compile(
+    r"\b(?:class|function|method|module|struct|trait|interface|enum|exception|constant)\s+"
+    r"(?P<after>[A-Z]\w+|[a-z_]\w*(?=\(\)))"
+)
+_MAYBE_NAME = re.compile(
+    r"(?<![.?!]\s)(?<!^)\b([A-Z]\w+)|\b(?:[Ee]xplain|class|function|method|module|helper|constant)\s+(\w+)"
+    r"|\b(\w+)\s+(?:class|function|method|module|helper|constant)\b"
+)
 _WANTED = re.compile(
     r"\b(which|what|name an?|name the)\s+(\w+\s+){0,3}?(?P<kind>function|method|helper|class|exception)\b"
 )
@@ -73,47 +87,54 @@ class Question:
     Attributes:
         text: as it was asked.
         names: identifiers it spells out, in order, without duplicates.
+        maybe_names: plain words that may be names: capitalised ones, and those beside "class", "function".
         intents: what it wants: `path callers inherits signature debt history`; empty means "where or what".
         parameter: the parameter it asks about by name, if it does.
         outgoing: it asks what a symbol calls, not who calls it.
         asks: it wants to be told something, not to have something made.
         about_tests: it mentions tests as a place to look in.
         kinds: the kinds of symbol that the answer must be one of; empty when it does not say.
+        about_code: it speaks of code, so that "nothing was found" is an answer to it.
     """
 
     text: str
     names: tuple[str, ...]
+    maybe_names: tuple[str, ...]
     intents: frozenset[str]
     parameter: str | None
     outgoing: bool
     asks: bool
     about_tests: bool
     kinds: frozenset[NodeKind]
+    about_code: bool
 
 
 def read_question(text: str) -> Question:
     """Read a user's message as a question."""
     asked = take_apart(text)
     quoted = [name.rstrip("().,:;") for name in _QUOTED.findall(text)]
-    names = tuple(dict.fromkeys(name for name in (*quoted, *asked.names) if name))
+    named = [match["after"] for match in _KIND_AND_NAME.finditer(text)]
+    names = tuple(dict.fromkeys(name for name in (*quoted, *asked.names, *named) if name))
     lowered = text.lower()
     without_names = lowered
     for name in names:
         without_names = without_names.replace(name.lower(), " ")
     parameter = _PARAMETER.search(text)
-    named = parameter[1] if parameter and parameter[1].lower() not in _NOT_PARAMETERS else None
+    of_parameter = parameter[1] if parameter and parameter[1].lower() not in _NOT_PARAMETERS else None
     tests_left_out = re.search(
         r"\b(without|excluding|except|not counting|outside)\b.{0,20}\btests?\b", lowered
     )
     return Question(
         text=text.strip(),
         names=names,
+        maybe_names=_maybe_names(text),
         intents=frozenset(name for name, pattern in _INTENTS.items() if pattern.search(without_names)),
-        parameter=named,
+        parameter=of_parameter,
         outgoing=bool(_OUTGOING.search(lowered)),
         asks=_is_question(text, lowered),
         about_tests=asked.about_tests and not tests_left_out,
         kinds=_wanted_kinds(lowered),
+        about_code=bool(_CODE.search(lowered)),
     )
 
 
@@ -154,6 +175,11 @@ _NOT_PARAMETERS = frozenset(
         "line",
     ]
 )
+
+
+def _maybe_names(text: str) -> tuple[str, ...]:
+    found = [word for match in _MAYBE_NAME.finditer(text) for word in match.groups() if word]
+    return tuple(dict.fromkeys(word for word in found if word.lower() not in STOP_WORDS | KIND_WORDS))
 
 
 def _wanted_kinds(lowered: str) -> frozenset[NodeKind]:

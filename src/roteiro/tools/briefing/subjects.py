@@ -52,6 +52,12 @@ def find_subject(store: GraphStore, name: str) -> Subject:
     return Subject(name=name, mentioned=mentioned, near=near)
 
 
+def find_symbol(store: GraphStore, name: str) -> Subject:
+    """What a plain word means if it is exactly a symbol's name; nothing else is looked for."""
+    nodes = [node for node in store.nodes_by_name(name) if node.key.startswith("sym:")]
+    return Subject(name=name, nodes=tuple(tests_last(nodes)[:MAX_MEANINGS]))
+
+
 def is_mentioned(store: GraphStore, name: str) -> bool:
     """Whether the name occurs anywhere in the indexed text."""
     return store.match_count(match_of(name)) > 0
