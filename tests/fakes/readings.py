@@ -6,8 +6,9 @@ openers in what it has, so pieces are given to the reader alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from roteiro.chat.dialects.dialect import (
     ArgumentsText,
@@ -19,7 +20,10 @@ from roteiro.chat.dialects.dialect import (
     ReaderEvent,
     RegionEnded,
 )
+from roteiro.chat.dialects.source import Source, Steps
 from roteiro.chat.messages import Tool
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -90,6 +94,23 @@ def read_turn(dialect: Dialect, tools: Sequence[Tool], text: str) -> Reading:
             break
         text, at = rest, 0
     return reading
+
+
+def run_steps(make: Callable[[Source, list[str]], Steps[T]], pieces: Iterable[str]) -> tuple[T, str, str]:
+    """Run a step function over pieces: its result, what it put out, and what it did not consume."""
+    source, written = Source(), list[str]()
+    steps = make(source, written)
+    arriving = iter(pieces)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value, "".join(written), source.rest() + "".join(arriving)
+        piece = next(arriving, None)
+        if piece is None:
+            source.end()
+        else:
+            source.feed(piece)
 
 
 def _next_opener(dialect: Dialect, text: str, at: int) -> int:
