@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from roteiro.graph.link.rules import RULES, Rules
 from roteiro.graph.link.types import head_and_arguments
 from roteiro.graph.link.values import (
     CLASSES,
+    HOLDERS,
     NOTHING,
     ONLY_EXTERNAL,
     ONLY_UNKNOWN,
@@ -38,10 +40,12 @@ class Classes:
         """What `value.name` stands for; a property is what it returns."""
         kind = value[0]
         if kind == "m" or kind == "n":
-            return self._world.module_member(self._evaluator, value, name)
+            return self._world.module_member(value, name)
         if kind in {"d", "i", "s"}:
             found = self.member(value, name)
             if found is None:
+                if kind == "d" and name == self._rules(value).construct:
+                    return (value,)
                 return self._absent(value)
             return self._read(found) if kind != "d" else found
         return (value,) if kind == "?" else ONLY_EXTERNAL
@@ -59,7 +63,7 @@ class Classes:
             order = self.order((value[1], value[2]))[1:]
             receiver: ClassRef = value[3]
         else:
-            if kind == "d" and self._world.table(value[1]).defs[value[2]].kind not in CLASSES:
+            if kind == "d" and self._world.table(value[1]).defs[value[2]].kind not in HOLDERS:
                 return None
             receiver = (value[1], value[2])
             order = self.order(receiver)
@@ -127,6 +131,9 @@ class Classes:
 
     def _is_property(self, value: Value) -> bool:
         return value[0] == "d" and "p" in self._world.table(value[1]).defs[value[2]].flags
+
+    def _rules(self, value: Value) -> Rules:
+        return RULES[self._world.table(value[1]).header.lang]
 
     def _absent(self, value: Value) -> Values:
         """A member that no known base has: another code base's, or made at run time."""

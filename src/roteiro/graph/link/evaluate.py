@@ -14,6 +14,7 @@ from typing import Final
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Import
 from roteiro.graph.link.classes import Classes
 from roteiro.graph.link.rules import RULES, Rules
+from roteiro.graph.link.systems import PathSystem
 from roteiro.graph.link.table import Entry, FileTable
 from roteiro.graph.link.types import alternatives, element, head_and_arguments
 from roteiro.graph.link.values import (
@@ -52,6 +53,7 @@ class Evaluator:
 
     def __init__(self, world: World) -> None:
         self.world = world
+        world.evaluator = self
         self.classes = Classes(world, self)
         self._known: dict[tuple[object, ...], Values] = {}
         self._open: set[tuple[object, ...]] = set()
@@ -91,10 +93,16 @@ class Evaluator:
         if not head or head[0] == "'":
             return ONLY_EXTERNAL if head != "'None" else NOTHING
         rules = RULES[table.header.lang]
-        if head in rules.super_names and (steps[:1] == ("()",) or not rules.explicit_self):
+        special = self.world.system(table).head(table, scope, head)
+        if special is not None:
+            current: Values = special
+        elif head in rules.super_names and (steps[:1] == ("()",) or not rules.explicit_self):
             holder = self_type or self.class_at(table, scope)
-            current: Values = (("s", *self.class_at(table, scope), holder),) if holder else ONLY_UNKNOWN
+            current = (("s", *self.class_at(table, scope), holder),) if holder else ONLY_UNKNOWN
             steps = steps[1:] if steps[:1] == ("()",) and rules.explicit_self else steps
+        elif head in rules.class_names:
+            holder = self_type or self.class_at(table, scope)
+            current = (("d", *holder, holder),) if holder else ONLY_UNKNOWN
         elif head in rules.self_names:
             holder = self_type or self.class_at(table, scope)
             current = (("i", *holder),) if holder else ONLY_UNKNOWN
@@ -129,7 +137,7 @@ class Evaluator:
             if current == FILE_SCOPE:
                 break
             current = table.parent(current)
-        found = self.world.file_level(self, table, name)
+        found = self.world.system(table).file_level(table, scope, name)
         if found is not None:
             return found
         return ONLY_EXTERNAL if name in rules.builtins else ONLY_UNKNOWN
@@ -141,6 +149,11 @@ class Evaluator:
         defs = table.defs
         is_def = 0 <= current < len(defs)
         kind = defs[current].kind if is_def else ""
+        if rules.implicit_members and kind == "method" and current == table.symbol(start):
+            outer = self.class_at(table, current)
+            if outer is not None and defs[current].parent != outer[1]:
+                found = self._own_names(table, current, start, name, line, self_type)
+                return found if found is not None else self.classes.member(("i", *outer), name)
         if kind in CLASSES:
             if rules.implicit_members:
                 found = self.classes.member(("i", table.path, current), name)
@@ -148,6 +161,14 @@ class Evaluator:
                     return found
             if current != start and not rules.class_scope:
                 return None
+        return self._own_names(table, current, start, name, line, self_type)
+
+    def _own_names(
+        self, table: FileTable, current: int, start: int, name: str, line: int,
+        self_type: ClassRef | None,
+    ) -> Values | None:  # fmt: skip
+        """What one scope itself binds: names, and a function's parameters."""
+        kind = table.defs[current].kind if 0 <= current < len(table.defs) else ""
         names = table.names.get(current)
         entries = names.get(name) if names is not None else None
         parameter = self._parameter(table, current, name, self_type) if kind in CALLABLES else None
@@ -211,7 +232,7 @@ class Evaluator:
             found.append(self.bound(table, entry, self_type))
         for entry in entries:
             if isinstance(entry, Import):
-                found.append(self.world.imported(self, table, entry))
+                found.append(self.world.imported(table, entry))
         return merged(found) if len(found) != 1 else found[0]
 
     def definitions(self, table: FileTable, rows: Sequence[int], receiver: ClassRef | None) -> list[Value]:
@@ -233,14 +254,26 @@ class Evaluator:
         """What a bind gives its name."""
         if bind.kind == "?":
             return ONLY_UNKNOWN
+        if bind.kind == "p":
+            return self._declared(table, bind.name)
         if bind.kind == ":":
             return self.typed(table, bind.scope, bind.expr, self_type)
         values = self.evaluate(table, bind.scope, bind.expr, line=bind.line, self_type=self_type)
         if bind.kind == "f":
             return merged(self.element(value, "f") for value in values)
+        if bind.kind == "[":
+            return merged(self.element(value, "[]") for value in values)
         if bind.kind == "w":
             return merged(self.entered(value) for value in values)
         return values
+
+    def _declared(self, table: FileTable, name: str) -> Values:
+        """What a prototype announces, unless the file itself defines it."""
+        system = self.world.system(table)
+        entries = table.names.get(FILE_SCOPE, {}).get(name, ())
+        if any(isinstance(entry, int) for entry in entries) or not isinstance(system, PathSystem):
+            return NOTHING
+        return system.declared(table, name) or ONLY_UNKNOWN
 
     # -- types and calls ---------------------------------------------------------------------------
 

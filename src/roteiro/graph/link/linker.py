@@ -114,7 +114,7 @@ class Linker:
     def _imports(self, table: FileTable, found: EdgeSet) -> None:
         own = f"file:{table.path}"
         for row in table.header.imports:
-            for target in self._world.import_targets(self._evaluator, table, row):
+            for target in self._world.system(table).targets(table, row):
                 key = f"file:{target[1]}" if target[0] == "m" else self._key(target[1], target[2])
                 if key != own:
                     found.add(own, key, "imports", row.line)
@@ -163,13 +163,27 @@ class Linker:
     def _called(self, values: Values) -> list[Value]:
         targets: dict[tuple[str, int], Value] = {}
         for value in values:
-            if value[0] == "i":
+            if value[0] == "s":
+                for inner in self._constructors(value):
+                    targets[inner[1], inner[2]] = inner
+            elif value[0] == "i":
                 for inner in self._evaluator.classes.member(value, "__call__") or NOTHING:
                     if inner[0] == "d":
                         targets[inner[1], inner[2]] = inner
             elif value[0] == "d":
                 targets[value[1], value[2]] = value
         return list(targets.values())
+
+    def _constructors(self, value: Value) -> list[Value]:
+        """What `super(...)` calls: a base's constructor, else the base itself."""
+        rules = RULES[self._world.table(value[1]).header.lang]
+        method = self._world.table(value[1]).defs[value[2]].qualname.rpartition(".")[2]
+        for name in (rules.constructor, method):
+            found = self._evaluator.classes.member(value, name) if name else None
+            if found:
+                return [inner for inner in found if inner[0] == "d"]
+        bases = self._evaluator.classes.bases((value[1], value[2]))
+        return [("d", *base, None) for base in bases[:1]]
 
     def _referred(self, table: FileTable, ref: Ref) -> list[Value]:
         """The definition that an expression names: a name, or a member, properties not read through."""
@@ -193,12 +207,12 @@ class Linker:
         return list(found.values())
 
     def _members(self, value: Value, member: str) -> Values:
-        constant = self._world.constant_member(self._evaluator, value, member)
+        constant = self._world.constant_member(value, member)
         return (constant,) if constant is not None else self._evaluator.classes.raw(value, member)
 
     def _constant(self, table: FileTable, scope: int, name: str) -> Value | None:
         """The constant that a bare name means, in this file or imported from another."""
-        return self._world.constant(self._evaluator, table, scope, name)
+        return self._world.constant(table, scope, name)
 
     def _named(self, value: Value, name: str) -> bool:
         """Whether a value was reached by its own name, and not through a variable that holds it."""
@@ -210,7 +224,7 @@ class Linker:
         head, steps = parse(ref.expr)
         rules = RULES[table.header.lang]
         name = steps[-1][1:] if steps and steps[-1][0] == "." else "" if steps else head
-        if (not steps and not rules.open_names) or name in rules.common_members:
+        if name in rules.common_members or (not steps and not rules.declared):
             return []
         if not name or name.startswith("__"):
             return []

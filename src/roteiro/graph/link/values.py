@@ -4,6 +4,7 @@ Plain tuples with a letter first, because millions are made and compared. Knows 
 
 - `("m", path)` a module, which is a file; `("n", name)` a namespace that is no single file
 - `("d", path, index, receiver)` a definition itself; `receiver` is the class it was reached through
+- `("s", path, index, receiver)` the bases of a type, as `super` means them
 - `("i", path, index)` an instance of a class of this repository
 - `("t", path, scope, text)` an instance of the type `text`, read at a scope, that is no such class
 - `("x",)` something that is surely not of this repository
@@ -13,8 +14,6 @@ Plain tuples with a letter first, because millions are made and compared. Knows 
 from __future__ import annotations
 
 from typing import Any, Final
-
-from roteiro.graph.extract.facts import Def
 
 Value = tuple[Any, ...]
 Values = tuple[Value, ...]
@@ -27,9 +26,6 @@ ONLY_EXTERNAL: Final[Values] = (EXTERNAL,)
 ONLY_UNKNOWN: Final[Values] = (UNKNOWN,)
 
 CLASSES: Final = frozenset({"class", "interface", "struct", "enum", "trait"})
+HOLDERS: Final = CLASSES | {"module"}
 CALLABLES: Final = frozenset({"fn", "method"})
 
-
-def is_class(definition: Def) -> bool:
-    """Whether a definition is a type with members."""
-    return definition.kind in CLASSES

@@ -1,27 +1,32 @@
-"""The files of a tree as linking sees them: their tables, made when first asked for, and their modules.
+"""The files of a tree as linking sees them: their tables, made when first asked for, and their systems.
 
-Knows how a language's files find one another and nothing of expressions. Thread: one linker, one thread.
+Keeps what a module's name was found to mean, and guards against modules that import from one another in
+a circle. Thread: one linker, one thread.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from roteiro.graph.extract.facts import FILE_SCOPE, Def, FileBody, FileHeader, Import
-from roteiro.graph.link.python_modules import PythonModules
+from roteiro.graph.link.packages import Packages
+from roteiro.graph.link.rules import RULES
+from roteiro.graph.link.rust_system import RustSystem
+from roteiro.graph.link.systems import EcmaSystem, PackageSystem, PathSystem, PythonSystem, System
 from roteiro.graph.link.table import Entry, FileTable
-from roteiro.graph.link.values import (
-    NOTHING,
-    ONLY_EXTERNAL,
-    ONLY_UNKNOWN,
-    ClassRef,
-    Value,
-    Values,
-)
+from roteiro.graph.link.values import CLASSES, ONLY_UNKNOWN, ClassRef, Value, Values
 
 if TYPE_CHECKING:
     from roteiro.graph.link.evaluate import Evaluator
+
+_SYSTEMS: Final[Mapping[str, type[System]]] = {
+    "python": PythonSystem,
+    "ecma": EcmaSystem,
+    "rust": RustSystem,
+    "packages": PackageSystem,
+    "paths": PathSystem,
+}
 
 
 class World:
@@ -29,18 +34,24 @@ class World:
 
     def __init__(self, headers: Mapping[str, FileHeader]) -> None:
         self.headers = headers
+        self.packages = Packages(headers)
+        self.evaluator: Evaluator
         self._tables: dict[str, FileTable] = {}
-        self._python: PythonModules | None = None
-        self._stars: set[tuple[str, str]] = set()
+        self._systems: dict[str, System] = {}
         self._asked: set[tuple[str, str]] = set()
-        self._member_values: dict[tuple[str, str], Values] = {}
+        self._members: dict[tuple[str, str], Values] = {}
 
-    @property
-    def python(self) -> PythonModules:
-        """The tree's Python modules."""
-        if self._python is None:
-            self._python = PythonModules(p for p in self.headers if p.endswith((".py", ".pyi")))
-        return self._python
+    def system(self, table: FileTable) -> System:
+        """The system of a file's language family."""
+        return self._system(table.header.lang)
+
+    def _system(self, lang: str) -> System:
+        rules = RULES[lang]
+        found = self._systems.get(rules.family)
+        if found is None:
+            kind = _SYSTEMS[rules.modules]
+            found = self._systems[rules.family] = kind(self, self.evaluator, rules)
+        return found
 
     def table(self, path: str) -> FileTable:
         """The table of a file."""
@@ -58,37 +69,96 @@ class World:
         """Forget a file's body."""
         self._tables.pop(path, None)
 
+    # -- types -------------------------------------------------------------------------------------
+
     def holder(self, table: FileTable, row: Def) -> ClassRef | None:
-        """The type that a method belongs to."""
+        """The type that a method belongs to, wherever in its package it is defined."""
         name = row.qualname.rpartition(".")[0]
         index = table.qualnames.get(name)
-        return None if index is None else (table.path, index)
+        if index is not None:
+            return (table.path, index)
+        if not RULES[table.header.lang].parts:
+            return None
+        rows = self.packages.of(table.path, table.header).qualnames.get(name, [])
+        rows = [row for row in rows if self.table(row[0]).defs[row[1]].kind in CLASSES]
+        return rows[0] if len(rows) == 1 else None
 
     def parts(self, holder: ClassRef) -> list[tuple[FileTable, str]]:
         """Where a type's members stand: its own file, and where else its language lets them be."""
         table = self.table(holder[0])
-        return [(table, table.defs[holder[1]].qualname)]
+        qualname = table.defs[holder[1]].qualname
+        found = [(table, qualname)]
+        rules = RULES[table.header.lang]
+        if rules.parts:
+            package = self.packages.of(table.path, table.header)
+            for path in package.holders.get(qualname, ()):
+                other = self.table(path)
+                if path != holder[0] and (rules.reopened or qualname not in other.qualnames):
+                    found.append((other, qualname))
+        return found
 
-    # -- constants -----------------------------------------------------------------------------------
+    def definitions(self, rows: Sequence[tuple[str, int]]) -> Values:
+        """Definitions as values, without constants."""
+        return tuple(
+            ("d", path, index, None)
+            for path, index in rows
+            if self.table(path).defs[index].kind != "const"
+        )
 
-    def constant(self, evaluator: Evaluator, table: FileTable, scope: int, name: str) -> Value | None:
+    # -- modules -----------------------------------------------------------------------------------
+
+    def imported(self, table: FileTable, row: Import) -> Values:
+        """What an imported name stands for."""
+        return self.system(table).imported(table, row)
+
+    def module_member(self, module: Value, name: str) -> Values:
+        """What a module's `name` stands for."""
+        key = (module[1], name)
+        known = self._members.get(key)
+        if known is not None:
+            return known
+        if key in self._asked:  # modules that import the name from one another
+            return ONLY_UNKNOWN
+        self._asked.add(key)
+        try:
+            found = self._system_of(module).member(module, name)
+        finally:
+            self._asked.discard(key)
+        if not self._asked:
+            self._members[key] = found
+        return found
+
+    def _system_of(self, module: Value) -> System:
+        if module[0] == "m":
+            return self.system(self.table(module[1]))
+        family = module[1].partition(":")[0] if ":" in module[1] else "python"
+        return self._system(next(name for name, row in RULES.items() if row.family == family))
+
+    # -- constants ---------------------------------------------------------------------------------
+
+    def constant(self, table: FileTable, scope: int, name: str) -> Value | None:
         """The constant that a bare name means at a scope, in this file or imported from another."""
         while True:
             entries = table.names.get(scope, {}).get(name)
             if entries is not None:
-                return self._constant_of(evaluator, table, entries)
+                return self._constant_of(table, entries)
             if scope == FILE_SCOPE:
-                return None
+                break
             scope = table.parent(scope)
+        if RULES[table.header.lang].packages:
+            rows = self.packages.of(table.path, table.header).names.get(name, [])
+            if len(rows) == 1 and self.table(rows[0][0]).defs[rows[0][1]].kind == "const":
+                return ("d", *rows[0], None)
+        return None
 
-    def constant_member(self, evaluator: Evaluator, value: Value, name: str) -> Value | None:
+    def constant_member(self, value: Value, name: str) -> Value | None:
         """The constant `name` of a module or type."""
         if value[0] == "m":
             table = self.table(value[1])
             entries = table.names.get(FILE_SCOPE, {}).get(name)
-            return self._constant_of(evaluator, table, entries) if entries is not None else None
+            return self._constant_of(table, entries) if entries is not None else None
         if value[0] in {"d", "i"}:
-            for holder in evaluator.classes.order((value[1], value[2])):
+            for holder in self.evaluator.classes.order((value[1], value[2])):
                 table = self.table(holder[0])
                 rows = table.members.get(table.defs[holder[1]].qualname, {}).get(name)
                 if rows:
@@ -96,103 +166,23 @@ class World:
                     return ("d", holder[0], row, None) if table.defs[row].kind == "const" else None
         return None
 
-    def _constant_of(self, evaluator: Evaluator, table: FileTable, entries: Sequence[Entry]) -> Value | None:
+    def _constant_of(self, table: FileTable, entries: Sequence[Entry]) -> Value | None:
         for entry in entries:
             if isinstance(entry, int):
                 return ("d", table.path, entry, None) if table.defs[entry].kind == "const" else None
             if isinstance(entry, Import) and entry.name and len(entries) == 1:
-                found = self.python.find(table.path, entry.module)
-                if found is None or found.endswith("/") or found == table.path:
-                    return None
-                return self.constant_member(evaluator, ("m", found), entry.name)
+                return self._imported_constant(table, entry)
         return None
 
-    # -- modules -----------------------------------------------------------------------------------
-
-    def imported(self, evaluator: Evaluator, table: FileTable, row: Import) -> Values:
-        """What an imported name stands for."""
-        module = row.module.split(".", 1)[0] if "p" in row.flags else row.module
-        found = self.python.find(table.path, module)
-        if found is None:
-            return ONLY_EXTERNAL
-        if not row.name:
-            return (self._module(found),)
-        return self.module_member(evaluator, self._module(found), row.name)
-
-    def import_targets(self, evaluator: Evaluator, table: FileTable, row: Import) -> list[Value]:
-        """What an import leads to: the module's file, and what of it is imported."""
-        found = self.python.find(table.path, row.module)
-        if found is None:
-            return []
-        targets: list[Value] = [self._module(found)] if not found.endswith("/") else []
-        if row.name and row.name != "*":
-            constant = self.constant_member(evaluator, self._module(found), row.name)
-            values = self.imported(evaluator, table, row) if constant is None else (constant,)
-            targets += [value for value in values if value[0] in {"m", "d"}]
-        return targets
-
-    def module_member(self, evaluator: Evaluator, module: Value, name: str) -> Values:
-        """What a module's `name` stands for: what it binds, else a submodule, else a starred import."""
-        key = (module[1], name)
-        known = self._member_values.get(key)
-        if known is not None:
-            return known
-        if key in self._asked:  # modules that import the name from one another
-            return ONLY_UNKNOWN
+    def _imported_constant(self, table: FileTable, row: Import) -> Value | None:
+        key = (table.path, f"const:{row.local}")
+        if key in self._asked:
+            return None
         self._asked.add(key)
         try:
-            found = self._module_member(evaluator, module, name)
+            module = self.system(table).module(table, row)
+            if module is None or module[1] == table.path:
+                return None
+            return self.constant_member(module, row.name)
         finally:
             self._asked.discard(key)
-        if not self._asked:
-            self._member_values[key] = found
-        return found
-
-    def _module_member(self, evaluator: Evaluator, module: Value, name: str) -> Values:
-        path = module[1]
-        if module[0] == "m":
-            table = self.table(path)
-            entries = table.names.get(FILE_SCOPE, {}).get(name)
-            if entries is not None:
-                found = evaluator.entries(table, entries, 0, None)
-                if found is not ONLY_UNKNOWN:
-                    return found
-        child = self.python.child(path, name)
-        if child is not None:
-            return (self._module(child),)
-        if module[0] == "m":
-            return self.starred(evaluator, self.table(path), name) or ONLY_UNKNOWN
-        return ONLY_UNKNOWN
-
-    def file_level(self, evaluator: Evaluator, table: FileTable, name: str) -> Values | None:
-        """What a name means that no scope of the file binds, None where nothing is known of it."""
-        return self.starred(evaluator, table, name) or None
-
-    def starred(self, evaluator: Evaluator, table: FileTable, name: str) -> Values:
-        """What a `from module import *` brings in under a name."""
-        key = (table.path, name)
-        if not table.stars or key in self._stars:
-            return NOTHING
-        self._stars.add(key)
-        try:
-            for row in reversed(table.stars):
-                found = self.python.find(table.path, row.module)
-                if found is None or found.endswith("/") or found == table.path:
-                    continue
-                source = self.table(found)
-                if not _is_starred(source, name):
-                    continue
-                values = self.module_member(evaluator, ("m", found), name)
-                if values is not ONLY_UNKNOWN:
-                    return values
-        finally:
-            self._stars.discard(key)
-        return NOTHING
-
-    def _module(self, found: str) -> Value:
-        return ("n", found) if found.endswith("/") else ("m", found)
-
-
-def _is_starred(table: FileTable, name: str) -> bool:
-    exports = table.header.exports
-    return name in exports if exports is not None else not name.startswith("_")
