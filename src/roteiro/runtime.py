@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from roteiro.config.schema import Config, ServeConfig
+from roteiro.conversation.ask import Ask, AskOptions
 from roteiro.conversation.catalog import Catalog
 from roteiro.conversation.embedding import Embedder
 from roteiro.conversation.loop import Conversation
@@ -20,6 +21,9 @@ from roteiro.engine.backend import Backend
 from roteiro.engine.engine import Engine, EngineOptions
 from roteiro.modelstore.record import ModelRecord
 from roteiro.modelstore.store import ModelStore
+from roteiro.tools.access import GraphAccess
+from roteiro.tools.briefing import Briefer
+from roteiro.tools.graph_tools import graph_registry
 
 log = logging.getLogger("roteiro")
 
@@ -38,17 +42,33 @@ class Runtime:
         conversation: chat.
         embedder: embeddings.
         profiles: what is known of each model as a partner in conversation.
+        graph: the code graph of the work tree; opened when first asked.
+        tools: its queries as tools.
         missing: why no model can be used here, "" when one can.
     """
 
-    def __init__(self, config: Config, backend: Backend, admit: Admit | None, missing: str) -> None:
+    def __init__(
+        self,
+        config: Config,
+        backend: Backend,
+        *,
+        admit: Admit | None,
+        missing: str,
+        ask_options: AskOptions,
+    ) -> None:
         self.config = config
         self.missing = missing
         self.models = ModelStore(config.paths.model_store)
         self.catalog = Catalog(self.models, names=config.serve.models, defaults=config.models)
         self.engine = Engine(backend, engine_options(config.serve), admit=admit or self._admit)
         self.profiles = Profiles(self.engine)
-        self.conversation = Conversation(self.engine, self.catalog, self.profiles, None)
+        self.graph = GraphAccess(config.project_root)
+        self.tools = graph_registry(self.graph, ignore=config.debt.ignore)
+        briefer = Briefer(self.graph, ignore=config.debt.ignore)
+        ask = Ask(self.engine, self.graph, self.tools, briefer, ask_options)
+        self.conversation = Conversation(
+            self.engine, self.catalog, self.profiles, ask if config.serve.tools else None
+        )
         self.embedder = Embedder(self.engine, self.catalog)
         self._closed = False
 
@@ -60,6 +80,7 @@ class Runtime:
         if not self._closed:
             self._closed = True
             await self.engine.aclose()
+            self.graph.close()
 
     async def _admit(self, record: ModelRecord) -> None:
         """No file is given to the native library before a child process has survived it (ADR-0013)."""
@@ -67,18 +88,25 @@ class Runtime:
             await self.models.ensure_probed_async(record)
 
 
-def build_runtime(config: Config, *, backend: Backend | None = None, admit: Admit | None = None) -> Runtime:
+def build_runtime(
+    config: Config,
+    *,
+    backend: Backend | None = None,
+    admit: Admit | None = None,
+    ask_options: AskOptions | None = None,
+) -> Runtime:
     """Wire everything; loads no model and no native library.
 
     Args:
         config: the effective configuration.
         backend: the inference library; by default llama.cpp where it is installed.
         admit: decides whether a file may be loaded; by default the probe in a child process.
+        ask_options: how Ask mode works; by default as measured.
     """
-    if backend is not None:
-        return Runtime(config, backend, admit, "")
-    found, missing = find_backend()
-    return Runtime(config, found, admit, missing)
+    missing = ""
+    if backend is None:
+        backend, missing = find_backend()
+    return Runtime(config, backend, admit=admit, missing=missing, ask_options=ask_options or AskOptions())
 
 
 def find_backend() -> tuple[Backend, str]:
