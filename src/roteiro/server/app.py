@@ -21,7 +21,14 @@ from roteiro.server.lifespan import lifespan
 from roteiro.server.metrics import Metrics
 from roteiro.server.openapi import describe
 from roteiro.server.routes import chat, control, embeddings, health, introspection, models, text
-from roteiro.server.security import BodyGuard, HostGuard, KeyGuard, OriginGuard
+from roteiro.server.security import (
+    BodyGuard,
+    HostGuard,
+    KeyGuard,
+    OriginGuard,
+    check_host,
+    check_origin,
+)
 from roteiro.server.wire.chat_body import ChatCompletionBody
 from roteiro.server.wire.embeddings import EmbeddingsBody
 from roteiro.server.wire.text import DetokenizeBody, TokenizeBody
@@ -51,6 +58,9 @@ def create_app(runtime: Runtime, *, keys: Sequence[str] = ()) -> FastAPI:
         ConfigError: an allowed host or origin cannot be one.
     """
     serve = runtime.config.serve
+    # Middleware is built when the application starts; mistakes must be told before.
+    hosts = [check_host(name) for name in serve.allowed_hosts]
+    origins = [check_origin(origin) for origin in serve.allowed_origins]
     app = FastAPI(
         title="Roteiro",
         version=__version__,
@@ -61,8 +71,8 @@ def create_app(runtime: Runtime, *, keys: Sequence[str] = ()) -> FastAPI:
         middleware=[
             # Outermost first: nothing is routed or read before who asks is known.
             Middleware(AccessLog),
-            Middleware(HostGuard, allowed=serve.allowed_hosts),
-            Middleware(OriginGuard, allowed=serve.allowed_origins),
+            Middleware(HostGuard, allowed=hosts),
+            Middleware(OriginGuard, allowed=origins),
             Middleware(KeyGuard, keys=keys),
             Middleware(BodyGuard),
         ],

@@ -115,7 +115,8 @@ def _remove_stale(path: Path) -> None:
 
 
 def _refused(addr: str, error: OSError) -> UsageError:
-    why = (error.strerror or str(error)).lower()
+    # asyncio and socket add the address to the text; the number's own text does not have it.
+    why = (os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)).lower()
     hint = "Name another address with --addr HOST:PORT."
     if error.errno == errno.EADDRINUSE:
         hint = "Another server is there already; stop it or name another address with --addr."

@@ -41,7 +41,7 @@ class HostGuard:
 
     def __init__(self, app: ASGIApp, *, allowed: Sequence[str] = ()) -> None:
         self.app = app
-        self.allowed = LOOPBACK_NAMES | {_canonical(split_host(name)[0]) for name in allowed}
+        self.allowed = LOOPBACK_NAMES | {check_host(name) for name in allowed}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 403."""
@@ -218,6 +218,22 @@ def split_host(value: str) -> tuple[str, int | None]:
     if port is not None and port > 65535:
         raise ValueError(f"not a port: {port}")
     return match["v6"] or match["name"], port
+
+
+def check_host(name: str) -> str:
+    """A configured host name in its compared form.
+
+    Raises:
+        ConfigError: it is neither a name nor an address.
+    """
+    try:
+        return _canonical(split_host(name)[0])
+    except ValueError as error:
+        raise ConfigError(
+            [f"[serve] allowed_hosts: {name!r} is not a host name"],
+            hint="Write a name or address, without scheme or path.",
+            param="serve.allowed_hosts",
+        ) from error
 
 
 def check_origin(origin: str) -> str:

@@ -94,7 +94,7 @@ class Example(BaseModel):
         ({"items": [{"n": 1}, {"n": "x"}]}, "items[1].n"),
         ({"items": [{}]}, "items[0].n"),
         ({"items": [], "text": 3}, "text"),
-        ({"items": [], "text": [1, "x"]}, "text"),
+        ({"items": [], "text": [1, "x"]}, "text[1]"),
     ],
 )
 def test_the_place_of_a_mistake_reads_as_the_client_wrote_it(value: Any, param: str) -> None:
