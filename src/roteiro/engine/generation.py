@@ -6,6 +6,7 @@ Knows nothing of models: the engine gives it the coroutine that does the work. T
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Self
@@ -48,6 +49,11 @@ class Generation:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+    def __del__(self) -> None:
+        if self._task is not None and not self._task.done() and not self._closed:
+            self._steering.cancel()
+            warnings.warn(f"{self!r} was dropped without aclose()", ResourceWarning, stacklevel=1)
 
     async def __anext__(self) -> GenerationEvent:
         if self._closed:
