@@ -15,7 +15,7 @@ from roteiro.chat import dialects
 from roteiro.chat.delimiters import find_reasoning
 from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.events import ToolCallEnd, ToolCallStart
-from roteiro.chat.messages import Message
+from roteiro.chat.messages import Message, Tool
 from roteiro.chat.parser import ChatParser
 from roteiro.chat.probes import PROBES, ProbeCalls, same_calls
 from roteiro.chat.reasoning import Reasoning
@@ -36,6 +36,15 @@ _FAMILY_MARKS = (
     ("available_tools<|end_of_role|>", "granite"),
     ("<|/tool|>", "phi4"),
     ("<tools>", "hermes"),
+)
+_UNKNOWN_FORM = "The template states tools in a call form that Roteiro does not know."
+_BOS_TEXTS = (
+    "<s>",
+    "<bos>",
+    "<|begin_of_text|>",
+    "<｜begin▁of▁sentence｜>",
+    "<|startoftext|>",
+    "<|hy_begin▁of▁sentence|>",
 )
 _USER = Message(role="user", content="Store the values.")
 
@@ -100,25 +109,36 @@ def detect(
     reasoning = find_reasoning(template, special_tokens)
     dialect, proof, verdicts = _find(chosen, known, reasoning, special_tokens)
     native = capabilities.tools and bool(proof)
+    unproved = capabilities.tools and not native
+    if unproved:
+        verdicts = (*verdicts, Verdict(name="call_form", ok=False, detail=_UNKNOWN_FORM))
     text = _render(template, [_USER], (), generation=True) or ""
-    renders = bool(text)
+    # Some templates are only for requests with tools.
+    renders = bool(text) or bool(_render(chosen, [_USER], PROBES[0].tools, generation=True))
     return Detection(
-        ok=renders and all(verdict.ok for verdict in verdicts) and (native or not capabilities.tools),
+        ok=renders and all(verdict.ok for verdict in verdicts),
         dialect=dialect,
         reading=_reading(dialect, known, native=native),
-        tools="native" if native else "preamble" if renders else "none",
-        tools_stated=capabilities.tools_stated if native else 1 if renders else 0,
+        tools=_mode(native=native, renders=renders),
+        tools_stated=capabilities.tools_stated if native else int(renders),
         proof=proof or "Roteiro's own preamble",
         probes=verdicts,
         system_role=template.capabilities.system_role,
         reasoning=reasoning,
         bos_count=_count_bos(text, template.bos_token),
         capabilities=capabilities,
-        warnings=_warnings(template, renders=renders, unproved=capabilities.tools and not native),
+        warnings=_warnings(template, renders=renders, unproved=unproved),
     )
 
 
 # -------------------------------------------------------------------------------------------------
+
+
+def _mode(*, native: bool, renders: bool) -> ToolsMode:
+    if not renders:
+        return "none"
+    return "native" if native else "preamble"
+
 
 _Found = tuple[Dialect, str, tuple[Verdict, ...]]
 
@@ -237,10 +257,10 @@ def _common(start: str, whole: str) -> int:
 
 
 def _render(
-    template: ChatTemplate, messages: Sequence[Message], tools: Iterable[object], *, generation: bool
+    template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool], *, generation: bool
 ) -> str | None:
     shaped = shape_messages(messages, template.capabilities)
-    stated = shape_tools(tuple(tools))  # type: ignore[arg-type]
+    stated = shape_tools(tools)
     try:
         return template.render(shaped, stated, {"add_generation_prompt": generation})
     except TemplateError:
@@ -287,9 +307,11 @@ def _reading(dialect: Dialect | None, known: Sequence[Dialect], *, native: bool)
 
 
 def _count_bos(text: str, bos_token: str) -> int:
+    """BOS texts at the beginning; a template may have its family's written into it."""
+    texts = [known for known in (bos_token, *_BOS_TEXTS) if known]
     count = 0
-    while bos_token and text.startswith(bos_token):
-        text = text[len(bos_token) :]
+    while (written := next((known for known in texts if text.startswith(known)), None)) is not None:
+        text = text[len(written) :]
         count += 1
     return count
 
@@ -299,5 +321,5 @@ def _warnings(template: ChatTemplate, *, renders: bool, unproved: bool) -> tuple
     if not renders:
         found.append("The template cannot render a single user message.")
     if unproved:
-        found.append("The template states tools in a call form that Roteiro does not know.")
+        found.append(_UNKNOWN_FORM)
     return tuple(found)

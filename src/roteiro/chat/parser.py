@@ -84,8 +84,10 @@ class ChatParser:
         self._line_blank = True  # nothing stands on this line yet
         self._thought = False  # the thought has text already
         self._broken_end = ""  # a call's marker that the turn ended in
+        self._start_may_repeat = False
         if reasoning is not None and generation_prompt_opened_reasoning:
             self._state = "reasoning"
+            self._start_may_repeat = True
 
     @property
     def in_reasoning(self) -> bool:
@@ -242,7 +244,7 @@ class ChatParser:
 
     def _read_thought(self, *, final: bool) -> bool:
         assert self._reasoning is not None
-        if not self._thought and not self._pass_repeated_start(final=final):
+        if self._start_may_repeat and not self._pass_repeated_start(final=final):
             return False
         end = self._reasoning.end
         at = self._buffer.find(end)
@@ -262,10 +264,12 @@ class ChatParser:
         """Some models write the start marker that the prompt ends with once more. False: wait for more."""
         assert self._reasoning is not None
         text, start = self._buffer.lstrip(), self._reasoning.start
+        if not final and start != text and start.startswith(text):
+            return False
+        self._start_may_repeat = False
         if text.startswith(start):
             self._buffer = text[len(start) :]
-            return bool(self._buffer)
-        return final or not start.startswith(text)
+        return bool(self._buffer)
 
     def _emit_thought(self, text: str) -> None:
         if not self._thought:

@@ -128,7 +128,7 @@ def render_prompt(
     """
     options = options or RenderOptions()
     history, continued = _split_continued(messages, options)
-    chosen = template.for_tools() if tools or any(m.tool_calls for m in history) else template
+    chosen = template.for_tools() if tools else template
     work = _Rendering(chosen, options, continued)
     parts, stated = work.conversation(history, tools)
     if continued is not None:
@@ -231,13 +231,13 @@ class _Rendering:
 
 
 def _variables(options: RenderOptions, continued: Message | None) -> dict[str, Any]:
-    thinking = options.enable_thinking
+    thinking = options.template_variables.get("enable_thinking", options.enable_thinking)
     if options.reasoning_effort == "none":
         thinking = False
     if continued is not None and not continued.reasoning_content:
         # An answer that is continued has no thought before it that is still to come.
         thinking = options.continue_final_message == "reasoning_content"
-    variables: dict[str, Any] = {"enable_thinking": True if thinking is None else thinking}
+    variables: dict[str, Any] = {}
     if thinking is not None:
         # The same switch by the name that DeepSeek and Granite templates give it.
         variables["thinking"] = thinking
@@ -247,7 +247,12 @@ def _variables(options: RenderOptions, continued: Message | None) -> dict[str, A
     if options.documents:
         variables["documents"] = [dict(document) for document in options.documents]
     opens = options.add_generation_prompt is not False or continued is not None
-    return {**variables, **options.template_variables, "add_generation_prompt": opens}
+    return {
+        **variables,
+        **options.template_variables,
+        "enable_thinking": True if thinking is None else thinking,
+        "add_generation_prompt": opens,
+    }
 
 
 def _split_continued(

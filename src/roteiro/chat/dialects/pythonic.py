@@ -32,15 +32,16 @@ def marked_list(opener: str, closer: str, *, raw_strings: bool) -> Grammar:
     return one_after_another(read, (opener,))
 
 
-def _marked_lines(opener: str, closer: str) -> Grammar:
-    """One call per line between two markers."""
+def _marked_lines(opener: str, closer: str, *, own_line: bool = False) -> Grammar:
+    """One call per line between two markers; `own_line`: nothing else stands on the opener's line."""
 
     def read(source: Source, calls: Calls) -> Steps[None]:
         yield from source.skip_space()
         yield from source.expect(opener)
-        if (yield from source.peek()) not in "\r\n":
-            raise Malformed
-        calls.recognise()
+        if own_line:
+            if (yield from source.peek()) not in "\r\n":
+                raise Malformed
+            calls.recognise()
         yield from source.skip_space()
         yield from read_python_call(source, calls)
         while (yield from source.token()) != closer[0]:
@@ -107,7 +108,7 @@ OLMO3 = Dialect(
 GEMMA_TOOL_CODE = Dialect(
     name="gemma_tool_code",
     envelope=Envelope(openers=(_CODE_OPEN,), closing="delimited", closer=_CODE_CLOSE, line_start=True),
-    reader=region_reader(_marked_lines(_CODE_OPEN, _CODE_CLOSE), closer=_CODE_CLOSE),
+    reader=region_reader(_marked_lines(_CODE_OPEN, _CODE_CLOSE, own_line=True), closer=_CODE_CLOSE),
     render=lambda calls: _render_lines(_CODE_OPEN, _CODE_CLOSE, calls),
     instruction=(
         "To call functions, write one call per line in a tool_code block:\n"

@@ -112,7 +112,8 @@ class Capabilities:
 def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
     """Probe a template. Never raises: what fails is a capability it lacks."""
     probe = _Probe(render)
-    typed = not probe.shows([_user(_USER)], _USER)
+    plain = [_user(_USER)]
+    typed = not probe.shows(plain, _USER) and not probe.shows(plain, _USER, tools=True)
     probe.typed = typed
     calls = _find_calls(probe, source)
     kept = _find_reasoning_kept(probe, source)

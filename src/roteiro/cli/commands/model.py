@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from roteiro.cli import model_view, output
+from roteiro.cli.commands import model_check
 from roteiro.cli.consent import TerminalConsent, confirm, is_interactive, one_line, show_bytes
 from roteiro.cli.tables import print_text
 from roteiro.config import load_config
@@ -27,6 +28,8 @@ app = typer.Typer(
     help="List, import, discover, pull, check and remove models.",
     rich_markup_mode=None,
 )
+
+app.command("check")(model_check.check)
 
 JSON = typer.Option(False, "--json", help="Print JSON.")
 MIB = 2**20
