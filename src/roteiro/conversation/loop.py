@@ -128,12 +128,17 @@ class Conversation:
 
 
 def rules_of(request: ChatRequest) -> Rules:
-    """What a request asks of its answer; `tool_choice: "none"` states no tools, so that none is called."""
-    stated = () if request.tool_choice.mode == "none" else request.tools
+    """What a request asks of its answer; `tool_choice: "none"` states no tools, so that none is called.
+
+    A forced call is one call unless several are asked for: a model that must call and has nothing more
+    to ask goes on calling to the limit.
+    """
+    mode = request.tool_choice.mode
+    several = request.parallel_tool_calls
     return Rules(
-        tools=stated,
+        tools=() if mode == "none" else request.tools,
         choice=request.tool_choice,
-        several=request.parallel_tool_calls is not False,
+        several=mode not in ("required", "named") if several is None else several,
         format=request.response_format,
     )
 

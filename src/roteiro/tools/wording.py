@@ -90,7 +90,12 @@ def hit(number: int, found: SearchHit) -> str:
 
 
 def ends(node: Node, edges: Sequence[EdgeEnd], kind: EdgeKind, total: int, *, incoming: bool) -> str:
-    """All ends of one kind in one sentence, the number first."""
+    """All ends of one kind in one sentence, the number first; a single one in the active voice."""
+    if total == 1 and incoming and kind in _FORWARD:
+        end = edges[0]
+        return (
+            f"`{name_of(end.node)}` {_FORWARD[kind]} `{name_of(node)}` ({end.path}:{end.line}{_sure(end)})."
+        )
     verb = (_BACKWARD if incoming else _FORWARD)[kind]
     listed = ", ".join(end_text(end) for end in edges)
     more = f", and {total - len(edges)} more" if total > len(edges) else ""
@@ -100,8 +105,11 @@ def ends(node: Node, edges: Sequence[EdgeEnd], kind: EdgeKind, total: int, *, in
 
 def end_text(end: EdgeEnd) -> str:
     """The node at an edge's end, with the place of the edge, and how sure it is."""
-    sure = "" if end.confidence is None else f", not certain ({end.confidence:.0%})"
-    return f"`{name_of(end.node)}` ({end.path}:{end.line}{sure})"
+    return f"`{name_of(end.node)}` ({end.path}:{end.line}{_sure(end)})"
+
+
+def _sure(end: EdgeEnd) -> str:
+    return "" if end.confidence is None else f", not certain ({end.confidence:.0%})"
 
 
 def connection(found: Connection) -> list[str]:

@@ -143,6 +143,7 @@ class _Call:
     id: str
     name: str
     arguments: list[str] = field(default_factory=list)
+    whole: bool = False
 
 
 @dataclass(slots=True)
@@ -166,19 +167,23 @@ class _Choice:
             self.calls[event.index] = _Call(id=event.id, name=event.name)
         elif isinstance(event, ToolCallArguments):
             self.calls[event.index].arguments.append(event.fragment)
+        else:
+            self.calls[event.index].whole = True
 
     def json(self, index: int, *, with_logprobs: bool) -> dict[str, Any]:
         message: dict[str, Any] = {"role": "assistant", "content": "".join(self.text)}
         if self.reasoning:
             message["reasoning_content"] = "".join(self.reasoning)
-        if self.calls:
+        # A call that the limit cut is not shown: the client would run it.
+        whole = [call for call in self.calls.values() if call.whole]
+        if whole:
             message["tool_calls"] = [
                 {
                     "type": "function",
                     "function": {"name": call.name, "arguments": "".join(call.arguments)},
                     "id": call.id,
                 }
-                for call in self.calls.values()
+                for call in whole
             ]
         finish = self.end.finish_reason if self.end is not None else None
         choice: dict[str, Any] = {"index": index, "message": message, "finish_reason": finish}

@@ -19,6 +19,7 @@ from roteiro.tools.briefing.subjects import is_test, tests_last
 # Callers and the like beyond so many are counted, not listed.
 LISTED = 8
 _PATH_DEPTH = 8
+_USES: tuple[EdgeKind, ...] = ("calls", "references", "imports")
 _TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait")
 _CONSTRUCTORS = ("__init__", "__new__", "constructor", "new", "New", "initialize", "__construct")
 
@@ -32,12 +33,16 @@ def about(node: Node) -> list[str]:
 
 
 def callers(store: GraphStore, node: Node, *, outgoing: bool, tests: bool) -> list[str]:
-    """Who calls or refers to a symbol, or what it calls."""
+    """Who calls or refers to a symbol, or what it calls; calls before mere references."""
     found = _explained(store, node)
-    kinds: tuple[EdgeKind, ...] = ("calls", "references", "imports")
-    return [text for kind in kinds if (text := _ends(found, kind, incoming=not outgoing, tests=tests))][
-        :2
-    ] or ([f"No caller of `{wording.name_of(node)}` was found in this repository."] if not outgoing else [])
+    for kind in _USES:
+        text = _ends(found, kind, incoming=not outgoing, tests=tests)
+        if text:
+            return [text]
+    name = wording.name_of(node)
+    if outgoing:
+        return [f"`{name}` calls nothing in this repository that was found."]
+    return [f"No caller of `{name}` was found in this repository."]
 
 
 def bases(store: GraphStore, node: Node) -> list[str]:
