@@ -227,7 +227,7 @@ def check_host(name: str) -> str:
         ConfigError: it is neither a name nor an address.
     """
     try:
-        return _canonical(split_host(name)[0])
+        return _literal(name) or _canonical(split_host(name)[0])
     except ValueError as error:
         raise ConfigError(
             [f"[serve] allowed_hosts: {name!r} is not a host name"],

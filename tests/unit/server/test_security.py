@@ -19,6 +19,7 @@ from roteiro.server.security import (
     HostGuard,
     KeyGuard,
     OriginGuard,
+    check_host,
     check_origin,
     split_host,
 )
@@ -256,6 +257,21 @@ async def test_a_body_that_stalls_is_given_up() -> None:
         "/x", content=stalled(), headers={"Content-Type": "application/json"}
     )
     assert reply.status_code == 408
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("A.b:80", "a.b"), ("[::1]", "::1"), ("FE80:0::1", "fe80::1"), ("10.0.0.1", "10.0.0.1")],
+)
+def test_a_configured_host_may_be_written_in_several_ways(name: str, meant: str) -> None:
+    assert check_host(name) == meant
+    assert check_host(check_host(name)) == meant
+
+
+@pytest.mark.parametrize("name", ["", "http://a", "a/b", "a b", "[x]", "a:99999"])
+def test_a_configured_host_that_is_none_is_a_mistake(name: str) -> None:
+    with pytest.raises(ConfigError, match="allowed_hosts"):
+        check_host(name)
 
 
 def test_split_host_keeps_ipv6_and_ports_apart() -> None:
