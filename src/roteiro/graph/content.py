@@ -153,8 +153,6 @@ def _wide_encoding(data: bytes) -> str | None:
     zeros = sample.count(0)
     if len(sample) < 4 or zeros < len(sample) * 0.3:
         return None
-    if not any(sample[::2]) or not any(sample[1::2]):
-        return None  # only zeros in one half would also fit, yet the other half must be text
     if sample[1::2].count(0) == zeros:
         return "utf-16-le"
     return "utf-16-be" if sample[::2].count(0) == zeros else None

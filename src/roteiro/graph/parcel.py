@@ -7,6 +7,7 @@ file. Thread: any; runs in worker processes too.
 
 from __future__ import annotations
 
+import logging
 import re
 import zlib
 from pathlib import Path
@@ -26,6 +27,8 @@ from roteiro.graph.extract.facts import (
 )
 from roteiro.graph.model import Edge, Marker, Node
 from roteiro.graph.words import index_text
+
+log = logging.getLogger("roteiro.graph")
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -76,6 +79,11 @@ def make_parcel(root: Path, task: Task) -> Parcel:
         facts = extract(task.path, text, lang)
     except RecursionError:
         return _left_out(task.path, raw, lang, reason="nested too deeply to be read")
+    except Exception as error:
+        # One odd file must not keep the other thousands out of the graph; it is named instead.
+        log.exception("extraction_failed path=%r lang=%s", task.path, lang)
+        reason = f"could not be read as {lang}: {type(error).__name__}"
+        return _left_out(task.path, raw, lang, reason=reason)
     return _packed(facts, text.decode("utf-8", "replace"), raw)
 
 

@@ -25,7 +25,7 @@ _PREFIXED: Final = re.compile(r"adr[-_ ]?(\d{1,4})(?!\d)", re.IGNORECASE)
 _NO_DECISION: Final = re.compile(r"template|readme|index", re.IGNORECASE)
 
 _TITLE_NUMBER: Final = re.compile(
-    r"^(?:(?:ADR|Decision)[- ]?\d{1,4}|\d{1,4}(?=[.:\s-]))\s*[.:\u2013\u2014-]?\s*", re.IGNORECASE
+    r"^(?:(?:ADR|Decision)[- ]?\d{1,4}|\d{1,4}(?=[.:-])|\d{3,4}(?=\s))\s*[.:\u2013\u2014-]?\s*", re.IGNORECASE
 )
 _STATUS_LINE: Final = re.compile(
     r"^\s*(?:[-*+]\s+|\|\s*|:)?[*_]{0,2}(?:status|state)[*_]{0,2}\s*[:|][*_]{0,2}\s*(?P<value>[^|\n]+)",

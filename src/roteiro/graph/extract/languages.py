@@ -358,7 +358,7 @@ LANGUAGES: Final[Mapping[str, Language]] = {row.name: row for row in _ROWS}
 
 _BY_EXTENSION: Final = {ext: row.name for row in LANGUAGES.values() for ext in row.extensions}
 _DOCUMENTS: Final = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "rst": "rst"}
-_SHEBANG: Final = re.compile(rb"#!\s*\S*?([A-Za-z]+)[\d.]*(?:\s+(?:-\S+\s+)*([A-Za-z]+))?")
+_SHEBANG: Final = re.compile(rb"#!\s*(?:\S*/)?([A-Za-z]+)[\d.]*(?:\s+(?:-\S+\s+)*([A-Za-z]+))?")
 
 
 def language_of(path: str, sample: bytes) -> str | None:
