@@ -10,7 +10,7 @@ from roteiro.graph.extract.assemble import Assembly, mentions, nodes_of
 from roteiro.graph.extract.facts import FileFacts, Link
 from roteiro.graph.extract.languages import LANGUAGES, Language, language_of
 from roteiro.graph.extract.links import links_in
-from roteiro.graph.extract.markers import find_markers
+from roteiro.graph.extract.markers import StubSite, find_markers
 from roteiro.graph.extract.parsing import grammar_versions, parse
 from roteiro.graph.extract.prose import PROSE_LANGUAGES, extract_prose
 from roteiro.graph.extract.symbols import Builder
@@ -41,10 +41,18 @@ def _extract_code(path: str, data: bytes, language: Language) -> FileFacts:
         header=header,
         body=body,
         nodes=nodes,
-        markers=find_markers(nodes, builder.comments.found),
+        markers=find_markers(nodes, builder.comments.found, *_stubs(builder)),
         mentions=mentions(header, body),
         lines=data.count(b"\n") + (not data.endswith(b"\n") and bool(data)),
     )
+
+
+def _stubs(builder: Builder) -> tuple[list[StubSite], list[str]]:
+    """Places that may be stubs, and the source's lines where there are any."""
+    if not builder.stubs:
+        return [], []
+    lines = builder.data.decode("utf-8", "replace").split("\n")
+    return [StubSite(*row) for row in builder.stubs], lines
 
 
 def _links(builder: Builder, nodes: tuple[Node, ...]) -> tuple[Link, ...]:

@@ -57,6 +57,10 @@ class Assembly:
     def __init__(self, builder: Builder) -> None:
         self._builder = builder
         self._count = len(builder.symbols)
+        by_name = {symbol.qualname: symbol for symbol in builder.symbols}
+        for qualname, base in builder.extended:
+            if base and qualname in by_name:
+                by_name[qualname].bases.append(base)
         self._binds = [self._renumbered(bind) for bind in (*builder.binds, *builder.imports.exported)]
         self._locals: defaultdict[int, dict[str, list[Bind]]] = defaultdict(dict)
         for bind in self._binds:
@@ -124,7 +128,9 @@ class Assembly:
         name = symbol.qualname.rsplit(".", 1)[-1]
         rule = self._builder.language.public
         if rule == "marked":
-            public = symbol.name_at in self._builder.exported
+            public = symbol.name_at in self._builder.exported or (
+                symbol.parent == FILE_SCOPE and name in self._builder.imports.stated
+            )
         elif rule == "underscore":
             exports = self._builder.exports
             public = name in exports if exports is not None else not name.startswith("_")

@@ -29,7 +29,8 @@ class Def(NamedTuple):
 
     `flags` letters: `s` static, `c` class method, `p` property, `a` async, `g` generator, `o` overload,
     `x` exported, `b` defined under a condition, `v` visible to its own file only, `i` returns were
-    inferred from the body (an annotated return has no `i`), `d` has decorators of unknown effect.
+    inferred from the body (an annotated return has no `i`), `d` has decorators of unknown effect,
+    `w` a context manager made from a generator, `h` declared here and defined elsewhere.
     """
 
     qualname: str

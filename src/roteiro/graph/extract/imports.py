@@ -29,6 +29,8 @@ class Imports:
         self._expressions = expressions
         self.found: list[Import] = []
         self.exported: list[Bind] = []
+        self.stated: set[str] = set()
+        self.required: set[tuple[int, str]] = set()
         self.handlers = {
             "import": self._on_import,
             "import.default": self._on_default,
@@ -58,6 +60,8 @@ class Imports:
         name = "*" if "star" in match.captures else self._text(match, "name")
         alias = self._text(match, "alias")
         local, flags = alias or name or module, ""
+        if "_require" in match.captures:
+            self.required.add((scope.number, local))
         if not name and not alias:
             if "/" in module:
                 local = module.rpartition("/")[2]
@@ -121,6 +125,7 @@ class Imports:
     def _export(self, name: str, expr: str, match: Match) -> None:
         if expr and expr[0] != "'":
             line = match.node.start_point[0] + 1
+            self.stated.add(expr)
             self.exported.append(Bind(FILE_SCOPE, EXPORT + name, "=", expr, line))
 
 

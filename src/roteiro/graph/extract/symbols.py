@@ -57,7 +57,8 @@ class Symbol:
         self.start = node.start_byte
         self.end = node.end_byte
         self.line = node.start_point[0] + 1
-        self.end_line = node.end_point[0] + 1
+        row, column = node.end_point
+        self.end_line = row if column == 0 and row > node.start_point[0] else row + 1
         self.flags = ""
         self.params: list[tuple[str, str]] = []
         self.returns: list[str] = []
@@ -105,6 +106,7 @@ class Builder:
         self.extended: list[tuple[str, str]] = []
         self._taken: dict[str, int] = {}
         self._named: set[int] = set()
+        self._based: set[int] = set()
         self._file = _Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
         self._scopes = [self._file]
         self._handlers: dict[str, Callable[[Match, _Scope], None]] = {
@@ -180,6 +182,8 @@ class Builder:
         if receiver is not None:
             prefix, kind = f"{_bare(self.expressions.type(receiver[0]))}.", "method"
         symbol = self._define(f"{prefix}{name}", kind, scope, match.node, name_node)
+        if match.event == "def.declared":
+            symbol.flags += "h"
         returns = match.captures.get("returns")
         if returns is not None:
             symbol.returns.append(self.expressions.type(returns[0]))
@@ -197,6 +201,7 @@ class Builder:
         head, _, rest = name.partition(".")
         if head in {"exports", "module"}:
             name = rest.removeprefix("exports.")
+            self.imports.stated.add(name)
             return "" if name == "exports" else name
         return "" if head in self.language.self_names else name.replace(".prototype.", ".")
 
@@ -233,7 +238,9 @@ class Builder:
         name = _bare(self.expressions.type(match.captures["name"][0]))
         self._open_block(match, scope, "extend", f"{scope.prefix}{name}.")
         base = match.captures.get("type")
+        self._based.add(match.captures["name"][0].start_byte)
         if base is not None:
+            self._based.add(base[0].start_byte)
             self.extended.append((f"{scope.prefix}{name}", self.expressions.type(base[0])))
 
     def _on_block(self, match: Match, scope: _Scope) -> None:
@@ -267,6 +274,8 @@ class Builder:
         name_node = match.captures["name"][0]
         name = self.expressions.name(name_node)
         if not name or name_node.start_byte in self._named:
+            return
+        if (scope.number, name) in self.imports.required:
             return
         if name[0] == "@":
             name = f"self.{name}"
@@ -368,10 +377,12 @@ class Builder:
 
     def _on_base(self, match: Match, scope: _Scope) -> None:
         text = self.expressions.type(match.node) or self.expressions.value(match.node)
+        self._based.add(match.start)
         if text and scope.owner >= 0:
             self.symbols[scope.owner].bases.append(text)
 
     def _on_call(self, match: Match, scope: _Scope) -> None:
+        self._based.add(match.start)
         self._use(scope, "c", self.expressions.value(match.node), match.node)
 
     def _on_call_whole(self, match: Match, scope: _Scope) -> None:
@@ -394,13 +405,16 @@ class Builder:
             self._on_return(match, scope)
 
     def _on_new(self, match: Match, scope: _Scope) -> None:
-        self._use(scope, "n", self.expressions.type(match.node), match.node)
+        self._based.add(match.start)
+        self._use(scope, "n", _bare(self.expressions.type(match.node)), match.node)
 
     def _on_ref(self, match: Match, scope: _Scope) -> None:
-        self._use(scope, "r", self.expressions.value(match.node), match.node)
+        if match.start not in self._based:
+            self._use(scope, "r", self.expressions.value(match.node), match.node)
 
     def _on_type(self, match: Match, scope: _Scope) -> None:
-        self._use(scope, "t", self.expressions.name(match.node), match.node)
+        if match.start not in self._based:
+            self._use(scope, "t", self.expressions.name(match.node), match.node)
 
     def _on_decorator(self, match: Match, scope: _Scope) -> None:
         expr = self.expressions.value(match.node)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from roteiro.graph.link.rules import RULES, Rules
 from roteiro.graph.link.types import head_and_arguments
 from roteiro.graph.link.values import (
-    CLASSES,
     HOLDERS,
     NOTHING,
     ONLY_EXTERNAL,
@@ -100,7 +99,7 @@ class Classes:
             head = head_and_arguments(text)[0]
             for value in self._evaluator.evaluate(table, row.parent, head):
                 if value[0] == "d" and (value[1], value[2]) != holder:
-                    if self._world.table(value[1]).defs[value[2]].kind in CLASSES:
+                    if self._world.table(value[1]).defs[value[2]].kind in HOLDERS:
                         found[value[1], value[2]] = None
         return list(found)
 
@@ -117,7 +116,14 @@ class Classes:
             said = said or bool(rows)
         if not said:
             return None
-        return tuple(dict.fromkeys(found)) or ONLY_UNKNOWN
+        return self._defined(tuple(dict.fromkeys(found))) or ONLY_UNKNOWN
+
+    def _defined(self, found: Values) -> Values:
+        """Without mere declarations where the definition is known too."""
+        if len(found) < 2:
+            return found
+        flags = {v: self._world.table(v[1]).defs[v[2]].flags for v in found if v[0] == "d"}
+        return tuple(v for v in found if "h" not in flags.get(v, "")) or found
 
     def _read(self, found: Values) -> Values:
         """Members as an instance gives them: a property's value instead of the property."""

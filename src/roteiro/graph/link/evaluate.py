@@ -330,7 +330,8 @@ class Evaluator:
         if not row.returns:
             return ONLY_UNKNOWN
         if "i" not in row.flags:
-            if row.params and row.params[0][1] == row.returns and row.kind == "method":
+            explicit = RULES[table.header.lang].explicit_self and row.kind == "method"
+            if explicit and row.params and row.params[0][1] == row.returns:
                 return self._receiver(table, index, receiver)  # `def open(self: T) -> T`
             return self.typed(table, row.parent, row.returns, receiver)
         if "g" in row.flags:

@@ -10,7 +10,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from roteiro.graph.extract.facts import FileBody, FileHeader, Ref, symbol_key
+from roteiro.graph.extract.facts import (
+    FILE_SCOPE,
+    FileBody,
+    FileHeader,
+    Import,
+    Ref,
+    symbol_key,
+)
 from roteiro.graph.link.authored import Authored
 from roteiro.graph.link.changes import affected_files
 from roteiro.graph.link.edges import EdgeSet
@@ -18,7 +25,7 @@ from roteiro.graph.link.evaluate import Evaluator, merged, parse
 from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.table import FileTable
 from roteiro.graph.link.types import head_and_arguments
-from roteiro.graph.link.values import CALLABLES, CLASSES, NOTHING, ONLY_UNKNOWN, Value, Values
+from roteiro.graph.link.values import CALLABLES, HOLDERS, NOTHING, ONLY_UNKNOWN, Value, Values
 from roteiro.graph.link.world import World
 from roteiro.graph.model import Edge, EdgeKind
 
@@ -108,7 +115,7 @@ class Linker:
                 owner = self._world.holder(table, row)
                 holder = holder if owner is None else self._key(*owner)
             found.add(holder, key, "contains", row.line)
-            if parent < 0 and "x" in row.flags:
+            if parent < 0 and "x" in row.flags and "." not in row.qualname:
                 found.add(own, key, "defines", row.line)
 
     def _imports(self, table: FileTable, found: EdgeSet) -> None:
@@ -124,7 +131,7 @@ class Linker:
             for text in row.bases:
                 head = head_and_arguments(text)[0]
                 values = self._evaluator.evaluate(table, row.parent, head)
-                targets = [v for v in values if v[0] == "d" and self._kind(v) in CLASSES]
+                targets = [v for v in values if v[0] == "d" and self._kind(v) in HOLDERS]
                 confidence = None if len(targets) < 2 else round(1 / len(targets), 3)
                 for target in targets:
                     key = self._key(target[1], target[2])
@@ -202,7 +209,7 @@ class Linker:
             else:
                 values = self._evaluator.evaluate(table, ref.scope, part, line=ref.line)
             for value in values:
-                if value[0] == "d" and self._named(value, member):
+                if value[0] == "d" and (self._named(value, member) or self._renamed(table, part)):
                     found[value[1], value[2]] = value
         return list(found.values())
 
@@ -218,6 +225,11 @@ class Linker:
         """Whether a value was reached by its own name, and not through a variable that holds it."""
         row = self._world.table(value[1]).defs[value[2]]
         return row.qualname.rpartition(".")[2].partition("~")[0] == name
+
+    def _renamed(self, table: FileTable, name: str) -> bool:
+        """Whether a name was imported under another name."""
+        entries = table.names.get(FILE_SCOPE, {}).get(name, ())
+        return any(isinstance(entry, Import) for entry in entries)
 
     def _guess(self, table: FileTable, ref: Ref) -> list[Value]:
         """A member of a value nobody knows: every definition of that name may be meant."""

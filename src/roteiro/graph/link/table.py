@@ -58,12 +58,15 @@ class FileTable:
         return scope
 
     def _add_definitions(self) -> None:
+        constructors = self.header.lang in {"java", "csharp", "cpp"}
         for index, row in enumerate(self.defs):
             qualname = row.qualname
             holder, _, name = qualname.rpartition(".")
             if "~" in name:
                 name = name.split("~", 1)[0]
             self.qualnames[qualname] = index
+            if constructors and name == holder.rpartition(".")[2]:
+                continue  # a constructor is reached through its type
             names = self.names.get(row.parent)
             if names is None:
                 names = self.names[row.parent] = {}

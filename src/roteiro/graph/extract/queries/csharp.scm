@@ -42,3 +42,5 @@
 (generic_name (identifier) @type.use)
 (type_argument_list [(identifier) (qualified_name)] @type.use)
 (comment) @comment
+(throw_statement (object_creation_expression type: (_) @_error) (#any-of? @_error "NotImplementedException" "System.NotImplementedException")) @stub
+(throw_expression (object_creation_expression type: (_) @_error) (#any-of? @_error "NotImplementedException" "System.NotImplementedException")) @stub

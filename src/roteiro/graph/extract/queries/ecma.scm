@@ -4,6 +4,7 @@
 (variable_declarator name: (identifier) @name value: [(arrow_function) (function_expression) (generator_function)]) @def.fn
 (variable_declarator name: (identifier) @name value: (class)) @def.class
 (assignment_expression left: (member_expression) @name right: [(arrow_function) (function_expression)]) @def.fn
+(assignment_expression left: (member_expression) @_whole right: (function_expression name: (identifier) @name) (#eq? @_whole "module.exports")) @def.fn
 (variable_declarator name: (identifier) @name value: (object)) @def.const
 (variable_declarator value: (object (pair key: (property_identifier) @name value: [(arrow_function) (function_expression)]) @def.fn))
 (variable_declarator value: (object (method_definition name: (property_identifier) @name) @def.fn))
@@ -44,7 +45,8 @@
 (export_statement "default" declaration: (_ name: (_) @value)) @export.default
 (export_statement declaration: (_ name: (_) @export))
 (export_statement declaration: (_ (variable_declarator name: (_) @export)))
-(assignment_expression left: (member_expression object: (identifier) @_module property: (property_identifier) @_exports) right: (_) @value (#eq? @_module "module") (#eq? @_exports "exports")) @export.whole
+(assignment_expression left: (member_expression object: (identifier) @_module property: (property_identifier) @_exports) right: [(identifier) (member_expression) (call_expression) (new_expression)] @value (#eq? @_module "module") (#eq? @_exports "exports")) @export.whole
+(assignment_expression left: (member_expression) @_exports right: (function_expression name: (identifier) @value) (#eq? @_exports "module.exports")) @export.whole
 (assignment_expression left: (member_expression object: (identifier) @_module property: (property_identifier) @_exports) right: (object (shorthand_property_identifier) @name) (#eq? @_module "module") (#eq? @_exports "exports")) @export.as
 (assignment_expression left: (member_expression object: (identifier) @_exports property: (property_identifier) @alias) right: (identifier) @name (#eq? @_exports "exports")) @export.as
 (assignment_expression left: (member_expression object: (member_expression) @_exports property: (property_identifier) @alias) right: (identifier) @name (#eq? @_exports "module.exports")) @export.as
@@ -70,3 +72,4 @@
 (decorator [(identifier) (call_expression) (member_expression)] @decorator)
 
 (comment) @comment
+(throw_statement (new_expression arguments: (arguments . [(string) (template_string)] @_text)) (#match? @_text "[Nn]ot (yet )?implemented")) @stub

@@ -45,3 +45,4 @@
 (slice_type element: [(type_identifier) (qualified_type)] @type.use)
 (map_type value: [(type_identifier) (qualified_type)] @type.use)
 (comment) @comment
+(call_expression function: (identifier) @_panic arguments: (argument_list . (_) @_text) (#eq? @_panic "panic") (#match? @_text "[Nn]ot (yet )?implemented|[Uu]nimplemented|TODO")) @stub

@@ -46,3 +46,4 @@
 (type_arguments (type_identifier) @type.use)
 (line_comment) @comment
 (block_comment) @comment
+(throw_statement (object_creation_expression type: (type_identifier) @_error) (#any-of? @_error "UnsupportedOperationException" "NotImplementedException")) @stub

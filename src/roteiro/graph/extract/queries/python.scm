@@ -76,3 +76,8 @@
 (comment) @comment
 (module . (comment)* . (expression_statement (string) @doc))
 (block . (comment)* . (expression_statement (string) @doc))
+
+; Places that may be stubs; markers.py takes the abstract ones out.
+(raise_statement [(identifier) @_error (call function: (identifier) @_error)] (#eq? @_error "NotImplementedError")) @stub
+(function_definition body: (block . (expression_statement (ellipsis)) @stub .))
+(function_definition body: (block . (expression_statement (string)) . (expression_statement (ellipsis)) @stub .))

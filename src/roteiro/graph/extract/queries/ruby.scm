@@ -20,7 +20,7 @@
 
 (call method: (identifier) @_require arguments: (argument_list . (string (string_content) @module)) (#any-of? @_require "require_relative" "require" "load")) @import.path
 
-(call method: (_)) @call.whole
+(call method: [(identifier) (constant)]) @call.whole
 (super) @call
 (body_statement (identifier) @call)
 (block_body (identifier) @call)
@@ -32,9 +32,11 @@
 (argument_list [(constant) (scope_resolution)] @ref)
 (assignment right: [(constant) (scope_resolution)] @ref)
 (call receiver: [(constant) (scope_resolution)] @ref)
+(binary [(constant) (scope_resolution)] @ref)
 (array [(constant) (scope_resolution)] @ref)
 (exceptions [(constant) (scope_resolution)] @ref)
 (pair value: [(constant) (scope_resolution)] @ref)
 (body_statement (_) @return.tail .)
 (return (argument_list (_) @return))
 (comment) @comment
+(call method: (identifier) @_raise arguments: (argument_list . (constant) @_error) (#eq? @_raise "raise") (#eq? @_error "NotImplementedError")) @stub

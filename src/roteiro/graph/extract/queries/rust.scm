@@ -11,7 +11,8 @@
 (static_item name: (identifier) @name) @def.const
 (type_item name: (type_identifier) @name) @def.const
 (macro_definition name: (identifier) @name) @def.fn
-(impl_item type: (_) @name trait: (_)? @type) @extend
+(impl_item trait: (_) @type type: (_) @name) @extend
+(impl_item !trait type: (_) @name) @extend
 (trait_bounds (type_identifier) @base.bound)
 (closure_expression) @block
 
@@ -51,3 +52,4 @@
 (_ return_type: (type_identifier) @type.use)
 (line_comment) @comment
 (block_comment) @comment
+(macro_invocation macro: (identifier) @_macro (#any-of? @_macro "todo" "unimplemented")) @stub

@@ -1,0 +1,5 @@
+#!/bin/bash
+# Says something.
+log() {
+  echo "$1"
+}

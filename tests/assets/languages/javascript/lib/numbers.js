@@ -1,0 +1,7 @@
+exports.round = function (x) {
+  return x;
+};
+function floor(x) {
+  return exports.round(x);
+}
+module.exports.floor = floor;

@@ -1,0 +1,5 @@
+export class Button {
+  static Primary(props: object) {
+    return <button />;
+  }
+}

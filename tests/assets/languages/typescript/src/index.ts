@@ -1,0 +1,2 @@
+export * from "./store";
+export { ConsoleLogger as Log } from "./log";
