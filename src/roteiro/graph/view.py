@@ -8,6 +8,7 @@ Thread: one at a time (the caller's); networkx is imported on first use because 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -138,6 +139,31 @@ class GraphView:
                     continue
                 graph.remove_edge(source, target)
             yield source, target
+
+
+class LatestView:
+    """A whole view for a process that stays: filled once per generation, shared by its threads.
+
+    Args:
+        source: where views read from.
+    """
+
+    def __init__(self, source: LinkSource) -> None:
+        self._source = source
+        self._guard = threading.Lock()
+        self._generation: str | None = None
+        self._view: GraphView | None = None
+
+    def of(self, generation: str) -> GraphView:
+        """The view of a generation; nothing is added to it any more, so threads may share it."""
+        with self._guard:
+            if self._view is None or self._generation != generation:
+                # The former is let go first: two of them would take twice the memory.
+                self._view = None
+                view = GraphView(self._source)
+                view.fill()
+                self._view, self._generation = view, generation
+            return self._view
 
 
 def kind_bits(kinds: Collection[EdgeKind]) -> int:

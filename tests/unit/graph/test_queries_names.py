@@ -72,5 +72,9 @@ def test_a_misspelt_name_suggests_the_right_one(store: GraphStore) -> None:
     assert near_names(store, "pkg/client.py#Cleint.unrelatd")[0] == "unrelated"
 
 
+def test_swapped_letters_are_seen_through(store: GraphStore) -> None:
+    assert near_names(store, "Cleint") == ["Client"]
+
+
 def test_wildcards_in_a_name_are_letters() -> None:
     assert like("a_b%c\\") == r"a\_b\%c\\"

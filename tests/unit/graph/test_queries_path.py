@@ -74,6 +74,28 @@ def test_a_kept_view_answers_alike(store: GraphStore) -> None:
     assert path(store, "test_send", "connect", view=view) == path(store, "test_send", "connect")
 
 
+def test_how_one_comes_to_call_the_other_is_told_beside_a_shorter_way(tmp_path: Path) -> None:
+    names = ["start", "one", "two", "end", "Shared"]
+    k = {name: key("a.py", name) for name in names}
+    edges = [
+        edge(k["start"], k["one"]),
+        edge(k["one"], k["two"], at="a.py:2"),
+        edge(k["two"], k["end"], at="a.py:3"),
+        edge(k["start"], k["Shared"], "inherits"),
+        edge(k["end"], k["Shared"], "inherits"),
+    ]
+    nodes = [symbol("a.py", name) for name in names]
+    with build_graph(tmp_path, files={"a.py": "\n"}, nodes=nodes, edges=edges) as store:
+        found = path(store, "start", "end", kinds=["inherits", "calls"])
+        assert found.call_chain == ()
+        found = path(store, "start", "end")
+        assert [node.name for node in found.nodes] == ["start", "Shared", "end"]
+        assert [(step.end, step.line) for step in found.call_chain] == [
+            (k["one"], 1), (k["two"], 2), (k["end"], 3),
+        ]  # fmt: skip
+        assert path(store, "end", "start").call_chain == ()
+
+
 def test_mistakes_are_refused(store: GraphStore) -> None:
     with pytest.raises(UsageError, match="depth is -1"):
         path(store, "Client", "connect", max_depth=-1)

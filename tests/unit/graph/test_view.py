@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from roteiro.graph.view import (
     GraphView,
+    LatestView,
     Link,
     Route,
     best_kind,
@@ -141,6 +142,16 @@ def test_the_length_is_that_of_a_plain_search(
     for depth in range(1, len(route.layers)):
         for number in route.layers[depth]:
             assert all((before, number) in steps for before in route.links[depth, number])
+
+
+def test_a_kept_view_is_filled_once_a_generation() -> None:
+    source = Links(chain(2))
+    latest = LatestView(source)
+    first = latest.of("1")
+    assert latest.of("1") is first
+    source.links = chain(5)
+    assert repr(latest.of("2")) == "<GraphView 6 nodes, 5 edges, whole>"
+    assert repr(first) == "<GraphView 3 nodes, 2 edges, whole>"
 
 
 def test_documents_keep_parallel_edges_and_leave_out_unknowns_in_graphml() -> None:

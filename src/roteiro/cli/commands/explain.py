@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import typer
 
+from roteiro.cli import output
 from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, OpenGraph, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.errors import AmbiguousName
@@ -45,6 +46,8 @@ def print_candidates(graph: OpenGraph, error: AmbiguousName, *, as_json: bool) -
         graph.print_json(found.to_json())
         return
     print_table(("place", "kind", "key"), [(place(node), node.kind, node.key) for node in found.nodes])
+    if found.total > len(found.nodes):
+        output.notice(f"{found.total - len(found.nodes)} more")
 
 
 # --------------------------------------------------------------------------------------------------

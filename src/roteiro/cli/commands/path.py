@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import typer
 
 from roteiro.cli import output
@@ -9,7 +11,7 @@ from roteiro.cli.commands.explain import print_candidates
 from roteiro.cli.graph import JSON_OPTION, SYNC_OPTION, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.errors import AmbiguousName
-from roteiro.graph.queries.path import DEFAULT_MAX_DEPTH, Connection, path
+from roteiro.graph.queries.path import DEFAULT_MAX_DEPTH, Connection, Step, path
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -54,6 +56,14 @@ def _print(found: Connection) -> None:
         output.notice(f"not within {found.max_depth} steps: {ends} are connected further apart")
         return
     print_text(found.start.key)
+    _print_steps(found.steps)
+    if found.call_chain:
+        print_text()
+        print_text(f"call chain from {found.start.key}", style="bold")
+        _print_steps(found.call_chain)
+
+
+def _print_steps(steps: Sequence[Step]) -> None:
     rows = [
         (
             f"<-{step.kind}-" if step.reversed else f"-{step.kind}->",
@@ -61,7 +71,7 @@ def _print(found: Connection) -> None:
             f"{step.path}:{step.line}",
             step.provenance if step.confidence is None else f"{step.provenance} {step.confidence:.2f}",
         )
-        for step in found.steps
+        for step in steps
     ]
     if rows:
         print_table(("step", "node", "seen at", "how"), rows, indent="  ")

@@ -37,11 +37,18 @@ _OUTGOING: dict[EdgeKind, float] = {
 _INCOMING: dict[EdgeKind, float] = {"calls": 2.0, "inherits": 1.5, "references": 1.5, "supersedes": 2.0}
 _WHY_OUT: dict[EdgeKind, str] = {
     "calls": "called by",
+    "references": "referred to by",
+    "supersedes": "superseded by",
     "contains": "member of",
     "inherits": "base of",
     "authored_by": "decides on",
 }
-_WHY_IN: dict[EdgeKind, str] = {"calls": "calls", "inherits": "derives from", "references": "refers to"}
+_WHY_IN: dict[EdgeKind, str] = {
+    "calls": "calls",
+    "inherits": "derives from",
+    "references": "refers to",
+    "supersedes": "supersedes",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

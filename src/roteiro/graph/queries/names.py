@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.model import Node
+from roteiro.graph.queries.spelling import distance
 from roteiro.graph.store import GraphStore
 from roteiro.graph.words import compact
 
 # More nodes than this are no answer to "which one did you mean".
 CANDIDATES = 200
 SUGGESTIONS = 5
+NAME_CHARS = 60
 _NEAR_NAMES = 400
 _PROSE = ("doc", "adr_section", "marker")
 _ADR = re.compile(r"(?:adr[-_ :]?)?0*(\d{1,4})", re.IGNORECASE)
@@ -47,21 +49,15 @@ def resolve_name(store: GraphStore, text: str) -> Node:
 def near_names(store: GraphStore, text: str, *, count: int = SUGGESTIONS) -> list[str]:
     """The existing names that look most like a text, best first.
 
-    Only names that share a three-letter piece with it are compared: the others differ too much, and
-    comparing a whole repository's names takes seconds.
+    Names that share three-letter pieces with it are compared first, the whole repository's only if
+    none of those is near: that takes a tenth of a second for a hundred thousand.
     """
-    wanted = compact(re.split(r"[#/.:]", text.rstrip("#/.:"))[-1] or text)[:60]
-    pieces = {wanted[at : at + 3] for at in range(max(1, len(wanted) - 2))} if wanted else set()
-    shared: dict[str, int] = {}
-    for piece in sorted(pieces):
-        for name in {name for name, _ in store.named(f"%{like(piece)}%", limit=_NEAR_NAMES)}:
-            shared[name] = shared.get(name, 0) + 1
-    likely = sorted(shared, key=lambda name: (-shared[name], abs(len(name) - len(text)), name))
-    spelled: dict[str, str] = {}
-    for name in likely[:_NEAR_NAMES]:
-        spelled.setdefault(compact(name), name)
-    near = difflib.get_close_matches(wanted, list(spelled), n=count, cutoff=0.6)
-    return [spelled[name] for name in near]
+    wanted = compact(re.split(r"[#/.:]", text.rstrip("#/.:"))[-1] or text)[:NAME_CHARS]
+    if not wanted:
+        return []
+    likely = _sharing(store, wanted)
+    near = difflib.get_close_matches(wanted, likely, n=count, cutoff=0.6)
+    return [likely[name] for name in near] or _few_edits_away(store, wanted)[:count]
 
 
 def like(text: str) -> str:
@@ -70,6 +66,30 @@ def like(text: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+
+
+def _sharing(store: GraphStore, wanted: str) -> dict[str, str]:
+    """The names that share most three-letter pieces with a word, by how they read as one word."""
+    shared: dict[str, int] = {}
+    for piece in sorted({wanted[at : at + 3] for at in range(max(1, len(wanted) - 2))}):
+        for name in {name for name, _ in store.named(f"%{like(piece)}%", limit=_NEAR_NAMES)}:
+            shared[name] = shared.get(name, 0) + 1
+    likely = sorted(shared, key=lambda name: (-shared[name], abs(len(name) - len(wanted)), name))
+    spelled: dict[str, str] = {}
+    for name in likely[:_NEAR_NAMES]:
+        spelled.setdefault(compact(name), name)
+    return spelled
+
+
+def _few_edits_away(store: GraphStore, wanted: str) -> list[str]:
+    found: dict[str, int] = {}
+    letters = set(wanted)
+    for name, _, _ in store.names():
+        if abs(len(name) - len(wanted)) <= 2 and len(letters - set(name.lower())) <= 2:
+            edits = distance(wanted, compact(name), at_most=2)
+            if edits <= 2 and edits * 3 < len(wanted):
+                found[name] = edits
+    return sorted(found, key=lambda name: (found[name], name))
 
 
 def _worth(nodes: Iterable[Node]) -> list[Node]:

@@ -53,7 +53,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """The answer to "how do these two hang together"."""
+    """The answer to "how do these two hang together".
+
+    Two functions are often joined soonest by a type that both use. `call_chain` says beside that how
+    the first comes to call the second, where it does and that is another way.
+    """
 
     start: Node
     end: Node
@@ -61,6 +65,7 @@ class Connection:
     max_depth: int
     steps: tuple[Step, ...]
     nodes: tuple[Node, ...]
+    call_chain: tuple[Step, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -68,7 +73,7 @@ class Connection:
         return self.reason == "connected"
 
     def to_json(self) -> Json:
-        """The promised shape; `nodes` are those on the way, both ends included."""
+        """The promised shape, with the nodes on the way (both ends included) and the call chain."""
         return envelope(
             **{"from": node_json(self.start), "to": node_json(self.end)},
             found=self.found,
@@ -76,6 +81,7 @@ class Connection:
             max_depth=self.max_depth,
             steps=[step.to_json() for step in self.steps],
             nodes=[node_json(node) for node in self.nodes],
+            call_chain=[step.to_json() for step in self.call_chain],
         )
 
 
@@ -114,24 +120,20 @@ def path(
     wanted = checked_choices(kinds, EDGE_KINDS, what="edge kind")
     with store.snapshot():
         first, last = resolve_name(store, start), resolve_name(store, end)
-        numbers = store.node_ids([first.key, last.key])
-        route = (view or GraphView(store)).route(
-            numbers[first.key],
-            numbers[last.key],
-            max_depth=max_depth,
-            kinds=kind_bits(wanted),
-            directed=directed,
-        )
-        nodes = _chosen(store, route)
+        way = _Way(store, view or GraphView(store), first, last, max_depth)
+        route = way.route(wanted, directed=directed)
+        nodes, steps = way.walk(route, wanted, directed=directed)
+        chain: tuple[Step, ...] = ()
+        if steps and not directed and not wanted:
+            _, chain = way.walk(way.route(("calls",), directed=True), ("calls",), directed=True)
         return Connection(
             start=first,
             end=last,
             reason=_reason(route),
             max_depth=max_depth,
             nodes=nodes,
-            steps=tuple(
-                _step(store, one, other, wanted, directed=directed) for one, other in pairwise(nodes)
-            ),
+            steps=steps,
+            call_chain=chain if chain != steps else (),
         )
 
 
@@ -144,16 +146,40 @@ def _reason(route: Route) -> Reason:
     return "no_path" if route.exhausted else "not_within_depth"
 
 
-def _chosen(store: GraphStore, route: Route) -> tuple[Node, ...]:
-    """Of the equally good paths the one with the smallest keys, read from the end."""
-    if not route.layers:
-        return ()
-    nodes = store.nodes([number for layer in route.layers for number in layer])
-    numbers = [route.layers[-1][0]]
-    for depth in range(len(route.layers) - 1, 0, -1):
-        before = route.links[depth, numbers[0]]
-        numbers.insert(0, min(before, key=lambda number: nodes[number].key))
-    return tuple(nodes[number] for number in numbers)
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Two nodes, and what it takes to look for connections of them."""
+
+    store: GraphStore
+    view: GraphView
+    start: Node
+    end: Node
+    max_depth: int
+
+    def route(self, kinds: Collection[EdgeKind], *, directed: bool) -> Route:
+        numbers = self.store.node_ids([self.start.key, self.end.key])
+        return self.view.route(
+            numbers[self.start.key],
+            numbers[self.end.key],
+            max_depth=self.max_depth,
+            kinds=kind_bits(kinds),
+            directed=directed,
+        )
+
+    def walk(
+        self, route: Route, kinds: Collection[EdgeKind], *, directed: bool
+    ) -> tuple[tuple[Node, ...], tuple[Step, ...]]:
+        """Of the equally good ways the one with the smallest keys, read from the end."""
+        if not route.layers:
+            return (), ()
+        known = self.store.nodes([number for layer in route.layers for number in layer])
+        numbers = [route.layers[-1][0]]
+        for depth in range(len(route.layers) - 1, 0, -1):
+            before = route.links[depth, numbers[0]]
+            numbers.insert(0, min(before, key=lambda number: known[number].key))
+        nodes = tuple(known[number] for number in numbers)
+        steps = (_step(self.store, one, other, kinds, directed=directed) for one, other in pairwise(nodes))
+        return nodes, tuple(steps)
 
 
 def _step(store: GraphStore, start: Node, end: Node, kinds: Collection[EdgeKind], *, directed: bool) -> Step:
