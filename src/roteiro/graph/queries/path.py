@@ -20,6 +20,7 @@ from roteiro.graph.store import GraphStore
 from roteiro.graph.view import GraphView, Route, kind_bits
 
 DEFAULT_MAX_DEPTH = 12
+_CALLS: tuple[EdgeKind, ...] = ("calls",)
 
 Reason: TypeAlias = Literal["connected", "no_path", "not_within_depth"]
 
@@ -125,7 +126,7 @@ def path(
         nodes, steps = way.walk(route, wanted, directed=directed)
         chain: tuple[Step, ...] = ()
         if steps and not directed and not wanted:
-            _, chain = way.walk(way.route(("calls",), directed=True), ("calls",), directed=True)
+            _, chain = way.walk(way.route(_CALLS, directed=True), _CALLS, directed=True)
         return Connection(
             start=first,
             end=last,
