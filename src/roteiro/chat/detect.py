@@ -42,7 +42,7 @@ _BOS_TEXTS = (
     "<s>",
     "<bos>",
     "<|begin_of_text|>",
-    "<｜begin▁of▁sentence｜>",
+    "<\uff5cbegin\u2581of\u2581sentence\uff5c>",
     "<|startoftext|>",
     "<|hy_begin▁of▁sentence|>",
 )

@@ -107,7 +107,7 @@ PROBES: tuple[ProbeCalls, ...] = (
 
 
 def same_calls(found: Sequence[tuple[str, str]], wanted: Sequence[ParsedCall]) -> str:
-    """ "" when the calls read are exactly those wanted, else what differs."""
+    """What differs between the calls read and those wanted; "" when nothing does."""
     if len(found) != len(wanted):
         return f"{len(found)} calls were read, {len(wanted)} were written"
     for (name, arguments), call in zip(found, wanted, strict=True):

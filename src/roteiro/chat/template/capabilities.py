@@ -113,14 +113,16 @@ def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
     """Probe a template. Never raises: what fails is a capability it lacks."""
     probe = _Probe(render)
     plain = [_user(_USER)]
-    typed = not probe.shows(plain, _USER) and not probe.shows(plain, _USER, tools=True)
+    parts = _takes_parts(render)
+    as_text = probe.shows(plain, _USER) or probe.shows(plain, _USER, tools=True)
+    typed = parts and not as_text
     probe.typed = typed
     calls = _find_calls(probe, source)
     kept = _find_reasoning_kept(probe, source)
     user, reply = _user(_USER), _assistant(_REPLY)
     return Capabilities(
         string_content=not typed,
-        typed_content=_takes_parts(render),
+        typed_content=parts,
         system_role=probe.shows([_system(_SYSTEM), user], _SYSTEM, _USER),
         late_system=probe.shows([user, reply, _system(_SYSTEM), _user("More.")], _SYSTEM, _REPLY),
         repeated_roles=probe.shows([user, _user("Zsecondz.")], _USER, "Zsecondz."),
