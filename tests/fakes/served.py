@@ -29,7 +29,7 @@ EMBEDDER = "embed-model"
 HELLO = [{"role": "user", "content": "hello"}]
 
 
-async def _admit(_record: ModelRecord) -> None:
+async def admit_all(_record: ModelRecord) -> None:
     """Nothing here could harm a process."""
 
 
@@ -47,7 +47,7 @@ def make_runtime(
     cli = {f"serve.{name}": value for name, value in serve.items()}
     config = load_config({"serve.memory_budget_mb": 4096, **cli}, cwd=folder)
     backend = ScriptedBackend(replies, behaviour=behaviour or Behaviour(n_ctx_train=window))
-    runtime = build_runtime(config, backend=backend, admit=_admit)
+    runtime = build_runtime(config, backend=backend, admit=admit_all)
     if models:
         file = g.model(name="Chat").set("llama.context_length", g.U32, window)
         file.set("tokenizer.chat_template", g.STRING, template)

@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from fakes.conversations import THINKING_TEMPLATE
-from fakes.served import CHAT, EMBEDDER, HELLO, client_of, make_runtime
+from fakes.served import CHAT, EMBEDDER, HELLO, admit_all, client_of, make_runtime
+from roteiro.engine.absent import AbsentBackend
 from roteiro.engine.scripted import SPECIALS
+from roteiro.runtime import build_runtime
 
 pytestmark = pytest.mark.anyio
 
@@ -195,9 +197,11 @@ async def test_props_tell_window_template_and_slots(tmp_path: Path) -> None:
     assert props["default_generation_settings"]["n_ctx"] == 4096
     assert props["default_generation_settings"]["params"]["top_k"] == 40
     assert (props["total_slots"], props["model_alias"]) == (3, CHAT)
+    # Clients hash this text: line feeds only, and one newline less at the end.
     assert props["chat_template"] == "a\nb\nc\n"
     assert (props["bos_token"], props["eos_token"]) == ("<s>", "<|im_end|>")
     assert props["is_sleeping"] is False
+    assert props["chat_template_caps"]["supports_tools"] is False
     assert props["model_path"].endswith(".gguf")
     assert named["model_alias"] == EMBEDDER
     assert unknown.status_code == 404
@@ -363,3 +367,33 @@ async def test_keys_guard_everything_but_health(tmp_path: Path) -> None:
         assert (await client.get("/health")).status_code == 200
         assert (await client.get("/v1/models")).status_code == 401
         assert (await client.get("/v1/models", headers={"X-Api-Key": "k"})).status_code == 200
+
+
+async def test_props_of_a_model_with_a_broken_template_still_answer(tmp_path: Path) -> None:
+    runtime, _ = make_runtime(tmp_path, template="{% broken\n")
+    async with client_of(runtime) as client:
+        reply = await client.get("/props")
+        chat = await client.post("/v1/chat/completions", json={"messages": HELLO})
+    assert reply.json()["chat_template"] == "{% broken"
+    assert chat.status_code == 400
+    assert chat.json()["error"]["code"] == "template_error"
+
+
+async def test_without_the_engine_everything_says_what_brings_it(tmp_path: Path) -> None:
+    runtime, _ = make_runtime(tmp_path)
+    absent = build_runtime(runtime.config, backend=AbsentBackend(), admit=admit_all)
+    await runtime.aclose()
+    async with client_of(absent) as client:
+        assert (await client.get("/v1/models")).status_code == 200
+        assert (await client.get("/props")).status_code == 200
+        assert (await client.get("/slots")).status_code == 200
+        for path, body in (
+            ("/v1/chat/completions", {"messages": HELLO}),
+            ("/v1/chat/completions", {"messages": HELLO, "stream": True}),
+            ("/v1/embeddings", {"input": "a"}),
+            ("/tokenize", {"content": "a"}),
+        ):
+            reply = await client.post(path, json=body)
+            assert reply.status_code == 501, path
+            assert "roteiro[llama]" in reply.json()["error"]["message"]
+            assert reply.headers["x-should-retry"] == "false"

@@ -121,10 +121,6 @@ class Engine:
         await self._start()
         return await self._vocabularies.get(record)
 
-    def known_vocabulary(self, model_id: str) -> VocabularyHandle | None:
-        """A vocabulary that was loaded before, at once even while a batch is evaluated; else None."""
-        return self._vocabularies.peek(model_id)
-
     def window(self, record: ModelRecord) -> int:
         """The most tokens a request to this model may have, answer included."""
         return window_of(record.header, self.options.max_context_tokens)

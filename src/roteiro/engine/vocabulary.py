@@ -154,10 +154,6 @@ class VocabularyCache:
                 self._handles.popitem(last=False)
             return handle
 
-    def peek(self, model_id: str) -> VocabularyHandle | None:
-        """The handle that is kept, without looking at the file; None when there is none."""
-        return self._handles.get(model_id)
-
     def forget(self, model_id: str) -> None:
         """Load it anew the next time."""
         self._handles.pop(model_id, None)

@@ -10,10 +10,17 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from roteiro.errors import Busy, ModelNotFound
+from roteiro.errors import Busy, ModelNotFound, RoteiroError
+from roteiro.modelstore.record import ModelRecord
 from roteiro.server.deps import limits_of, metrics_of, model_of, runtime_of
 from roteiro.server.metrics import CONTENT_TYPE
-from roteiro.server.wire.introspection import no_model_props_json, props_json, slots_json
+from roteiro.server.wire.introspection import (
+    no_model_props_json,
+    plain_template_json,
+    props_json,
+    slots_json,
+    template_json,
+)
 from roteiro.server.wire.models import served_window
 
 router = APIRouter(tags=["introspection"])
@@ -30,15 +37,12 @@ async def get_props(request: Request, model: str | None = None) -> dict[str, Any
         if model:
             raise
         return no_model_props_json(state, limits.sessions)
-    # A kept vocabulary is read at once; loading one waits for the batch under way.
-    known = runtime.engine.known_vocabulary(record.id)
-    facts = (known or await runtime.engine.vocabulary(record)).facts
     return props_json(
         record,
         state,
         window=served_window(record, limits.max_context_tokens),
         sessions=limits.sessions,
-        tokens=(facts.bos_text, facts.eos_text),
+        template=await _template(request, record),
     )
 
 
@@ -72,3 +76,15 @@ async def get_metrics(request: Request) -> Response:
             "Process-Start-Time-Unix": str(int(metrics.started)),
         },
     )
+
+
+# ---------------------------------------------------------------------------------------------------
+
+
+async def _template(request: Request, record: ModelRecord) -> dict[str, Any]:
+    # A profile that is kept is read at once; making one waits for the batch under way.
+    try:
+        profile = await runtime_of(request).profiles.get(record)
+    except RoteiroError:
+        return plain_template_json(record)
+    return template_json(profile.template)

@@ -5,31 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from roteiro import __version__
+from roteiro.chat.template import CHATML, ChatTemplate, normalise_source
 from roteiro.engine.sampling import DEFAULTS
 from roteiro.engine.state import EngineState, SessionState
 from roteiro.modelstore.record import ModelRecord
 
 RANDOM_SEED = 2**32 - 1
 
-# What llama-server renders where a model has no template of its own.
-CHATML = (
-    "{%- for message in messages -%}{{- '<|im_start|>' + message.role + '\\n' + message.content + "
-    "'<|im_end|>\\n' -}}{%- endfor -%}"
-    "{%- if add_generation_prompt -%}{{- '<|im_start|>assistant\\n' -}}{%- endif -%}"
-)
-
-
-def normal_template(text: str) -> str:
-    """A template as `/props` shows it and clients hash it: one kind of line end, one less at the end."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
-
 
 def props_json(
-    record: ModelRecord, state: EngineState, *, window: int, sessions: int, tokens: tuple[str, str]
+    record: ModelRecord, state: EngineState, *, window: int, sessions: int, template: dict[str, Any]
 ) -> dict[str, Any]:
-    """`GET /props` of one model; `tokens` are the texts of its BOS and EOS tokens."""
-    templates = record.header.chat_templates
-    value: dict[str, Any] = {
+    """`GET /props` of one model; `template` is what `template_json` said of it."""
+    return {
         "default_generation_settings": {
             "params": {**DEFAULTS, **record.header.sampling, "seed": RANDOM_SEED},
             "n_ctx": window,
@@ -39,20 +27,31 @@ def props_json(
         "model_path": str(record.path),
         "model_ftype": record.header.quantization,
         "modalities": {"vision": False, "video": False, "audio": False},
-        "chat_template": normal_template(templates.get("default", CHATML)),
-    }
-    if "tool_use" in templates:
-        value["chat_template_tool_use"] = normal_template(templates["tool_use"])
-    value |= {
-        "bos_token": tokens[0],
-        "eos_token": tokens[1],
+        **template,
         "build_info": f"roteiro-{__version__}",
         "is_sleeping": state.sleeping,
         "endpoint_slots": True,
         "endpoint_props": False,
         "endpoint_metrics": True,
     }
-    return value
+
+
+def template_json(template: ChatTemplate) -> dict[str, Any]:
+    """The template's part of `/props`: its text as clients hash it, and what it can do."""
+    value: dict[str, Any] = {"chat_template": template.source}
+    if template.tool_use is not None:
+        value["chat_template_tool_use"] = template.tool_use.source
+    return value | {
+        "chat_template_caps": template.capabilities.as_props(),
+        "bos_token": template.bos_token,
+        "eos_token": template.eos_token,
+    }
+
+
+def plain_template_json(record: ModelRecord) -> dict[str, Any]:
+    """The same where the model cannot be looked into: the text alone."""
+    text = record.header.chat_templates.get("default") or CHATML
+    return {"chat_template": normalise_source(text), "bos_token": "", "eos_token": ""}
 
 
 def no_model_props_json(state: EngineState, sessions: int) -> dict[str, Any]:
