@@ -9,6 +9,8 @@ import pytest
 from fakes.language_tree import described, read_tree
 
 from roteiro.graph.extract.languages import LANGUAGES, language_of
+from roteiro.graph.extract.parsing import events_of, parse
+from roteiro.graph.extract.symbols import Builder
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "languages"
 
@@ -45,3 +47,11 @@ def test_nodes_and_edges_of_the_sample(name: str) -> None:
 )
 def test_the_language_of_a_file(path: str, sample: bytes, lang: str | None) -> None:
     assert language_of(path, sample) == lang
+
+
+@pytest.mark.parametrize("name", sorted(LANGUAGES))
+def test_every_event_of_a_capture_file_is_known(name: str) -> None:
+    language = LANGUAGES[name]
+    handled = Builder(language, b"", parse(language, b"")).events
+    events = {event for event in events_of(language) if not event.startswith("def.")}
+    assert events <= handled

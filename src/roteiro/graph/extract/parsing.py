@@ -19,7 +19,7 @@ from tree_sitter import Parser, Query, QueryCursor, Tree
 
 from roteiro.graph.extract.languages import LANGUAGES, Language
 
-__all__ = ["Match", "Parsed", "SyntaxNode", "grammar_versions", "parse"]
+__all__ = ["Match", "Parsed", "SyntaxNode", "events_of", "grammar_versions", "parse"]
 
 _MATCH_LIMIT = 4096
 
@@ -63,6 +63,11 @@ def grammar_versions() -> str:
     """The installed versions of tree-sitter and of every grammar, as one line."""
     wheels = sorted({row.grammar.replace("_", "-") for row in LANGUAGES.values() if row.grammar})
     return " ".join(f"{name}={_version(name)}" for name in ("tree-sitter", *wheels))
+
+
+def events_of(language: Language) -> frozenset[str]:
+    """Every event that a language's capture files name."""
+    return frozenset(_machinery(language.name)[2])
 
 
 def _order(match: Match) -> tuple[int, int, int]:

@@ -114,6 +114,7 @@ class Builder:
             "block": self._on_block,
             "extend": self._on_extend,
             "param": self._on_param,
+            "param.self": self._on_lone_param,
             "bind": self._on_bind,
             "bind.each": self._on_bind,
             "bind.enter": self._on_bind,
@@ -146,6 +147,11 @@ class Builder:
             "comment": self._on_comment,
             "doc": self._on_doc,
         }
+
+    @property
+    def events(self) -> frozenset[str]:
+        """The names of the events it knows, definitions apart."""
+        return frozenset(self._handlers)
 
     def run(self) -> None:
         """Take in every match in source order."""
@@ -269,6 +275,9 @@ class Builder:
                 self._bind(scope, name, "=", expr, match)
         else:
             self._bind(scope, name, kind, expr, match)
+
+    def _on_lone_param(self, match: Match, scope: _Scope) -> None:
+        self._bind(scope, self.expressions.name(match.node), "?", "", match)
 
     def _on_bind(self, match: Match, scope: _Scope) -> None:
         name_node = match.captures["name"][0]
