@@ -10,6 +10,7 @@ from roteiro.cli import output
 from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, OpenGraph, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.errors import AmbiguousName
+from roteiro.graph.model import Node
 from roteiro.graph.queries.explain import DEFAULT_LIMIT, Explanation, candidates, explain
 from roteiro.graph.queries.shapes import EdgeEnd, place
 
@@ -93,8 +94,15 @@ def _print_edges(title: str, arrow: str, ends: Sequence[EdgeEnd], total: int, of
         print_text(f"  {left} more; --limit 0 shows all, --kinds narrows")
 
 
+def _short(node: Node) -> str:
+    """A name that tells the node where its place stands beside it."""
+    if node.key.startswith("adr:"):
+        return node.key
+    return node.key.partition("#")[2] or node.path
+
+
 def _row(arrow: str, end: EdgeEnd) -> tuple[str, str, str, str, str]:
-    name = end.node.key.partition("#")[2] or end.node.path
+    name = _short(end.node)
     how = end.provenance if end.confidence is None else f"{end.provenance} {end.confidence:.2f}"
     times = f" x{end.sites}" if end.sites > 1 else ""
     return end.kind, f"{arrow} {name}", place(end.node), f"{end.path}:{end.line}{times}", how
