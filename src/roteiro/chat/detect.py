@@ -15,13 +15,12 @@ from roteiro.chat import dialects
 from roteiro.chat.delimiters import find_reasoning
 from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.events import ToolCallEnd, ToolCallStart
-from roteiro.chat.messages import Message, Tool
 from roteiro.chat.parser import ChatParser
+from roteiro.chat.probe_turns import DETECTION_SECONDS, ProbeRenderer
 from roteiro.chat.probes import PROBES, ProbeCalls, same_calls
 from roteiro.chat.reasoning import Reasoning
-from roteiro.chat.shaping import shape_messages, shape_tools
 from roteiro.chat.template import Capabilities, ChatTemplate
-from roteiro.errors import TemplateError
+from roteiro.chat.template.budget import Budget
 
 ToolsMode = Literal["native", "preamble", "none"]
 
@@ -46,7 +45,6 @@ _BOS_TEXTS = (
     "<|startoftext|>",
     "<|hy_begin▁of▁sentence|>",
 )
-_USER = Message(role="user", content="Store the values.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,14 +105,15 @@ def detect(
     chosen = template.for_tools()
     capabilities = chosen.capabilities
     reasoning = find_reasoning(template, special_tokens)
-    dialect, proof, verdicts = _find(chosen, known, reasoning, special_tokens)
+    probing = ProbeRenderer(chosen, Budget(DETECTION_SECONDS))
+    dialect, proof, verdicts = _find(chosen, probing, known, reasoning, special_tokens)
     native = capabilities.tools and bool(proof)
     unproved = capabilities.tools and not native
     if unproved:
         verdicts = (*verdicts, Verdict(name="call_form", ok=False, detail=_UNKNOWN_FORM))
-    text = _render(template, [_USER], (), generation=True) or ""
+    text = ProbeRenderer(template, Budget()).prompt()
     # Some templates are only for requests with tools.
-    renders = bool(text) or bool(_render(chosen, [_USER], PROBES[0].tools, generation=True))
+    renders = bool(text or probing.prompt(PROBES[0].tools))
     return Detection(
         ok=renders and all(verdict.ok for verdict in verdicts),
         dialect=dialect,
@@ -145,17 +144,18 @@ _Found = tuple[Dialect, str, tuple[Verdict, ...]]
 
 def _find(
     template: ChatTemplate,
+    probing: ProbeRenderer,
     known: Sequence[Dialect],
     reasoning: Reasoning | None,
     special_tokens: Collection[str],
 ) -> _Found:
     """The dialect, how it was found ("" for our own choice), and the verdicts under it."""
     if template.capabilities.tool_calls:
-        found = _by_rendering(template, known, reasoning)
+        found = _by_rendering(probing, known, reasoning)
         if found is not None:
             return found
     if template.capabilities.tools:
-        stated = _render(template, [_USER], PROBES[0].tools, generation=True) or ""
+        stated = probing.prompt(PROBES[0].tools)
         named = _named_in((stated,), known) or _of_family(template.source, known)
         if named is not None:
             return named, "the template's words about tools", _by_writing(named, reasoning)
@@ -166,10 +166,10 @@ def _find(
 
 
 def _by_rendering(
-    template: ChatTemplate, known: Sequence[Dialect], reasoning: Reasoning | None
+    probing: ProbeRenderer, known: Sequence[Dialect], reasoning: Reasoning | None
 ) -> _Found | None:
     """The dialect that reads the most probes back; None when none reads any."""
-    written = [(probe, _written_by_template(template, probe)) for probe in PROBES]
+    written = [(probe, probing.turn(probe)) for probe in PROBES]
     best: tuple[int, Dialect, tuple[Verdict, ...]] | None = None
     for dialect in known:
         if not any(_has_opener(text, dialect) for _, texts in written for text in texts):
@@ -220,51 +220,6 @@ def _read(
             arguments.append(event.arguments)
     # A call that was begun and not ended has no arguments, so the counts differ and the probe fails.
     return list(zip(names, arguments, strict=False)) if len(names) == len(arguments) else []
-
-
-def _written_by_template(template: ChatTemplate, probe: ProbeCalls) -> tuple[str, ...]:
-    """What the template writes for the probe's turn: after the generation prompt, and after the user's."""
-    if len(probe.calls) > 1 and not template.capabilities.parallel_tool_calls:
-        return ()
-    ids = [f"abcdEF12{number}" for number in range(len(probe.calls))]
-    if template.capabilities.call_ids == "function":
-        ids = [f"functions.{name}:{number}" for number, (name, _) in enumerate(probe.calls)]
-    turn = Message(role="assistant", tool_calls=probe.tool_calls(ids))
-    results = [
-        Message(role="tool", tool_call_id=call_id, name=name, content="done")
-        for call_id, (name, _) in zip(ids, probe.calls, strict=True)
-    ]
-    whole = _render(template, [_USER, turn], probe.tools, generation=False)
-    if not whole:
-        whole = _render(template, [_USER, turn, *results], probe.tools, generation=False)
-    if not whole:
-        return ()
-    starts = (_render(template, [_USER], probe.tools, generation=on) or "" for on in (True, False))
-    return tuple(dict.fromkeys(whole[_common(start, whole) :] for start in starts))
-
-
-def _common(start: str, whole: str) -> int:
-    """Length of the common beginning, up to the last one that is not inside a marker of its own."""
-    length = 0
-    for left, right in zip(start, whole, strict=False):
-        if left != right:
-            break
-        length += 1
-    # "<think>" against "<tool_call>": the shared "<t" belongs to what follows.
-    cut = max(start.rfind(mark, 0, length) for mark in "<[{")
-    closed = max(start.rfind(mark, 0, length) for mark in ">]}")
-    return cut if length < len(start) and cut > closed else length
-
-
-def _render(
-    template: ChatTemplate, messages: Sequence[Message], tools: Sequence[Tool], *, generation: bool
-) -> str | None:
-    shaped = shape_messages(messages, template.capabilities)
-    stated = shape_tools(tools)
-    try:
-        return template.render(shaped, stated, {"add_generation_prompt": generation})
-    except TemplateError:
-        return None
 
 
 def _named_in(texts: Iterable[str], known: Sequence[Dialect]) -> Dialect | None:

@@ -28,7 +28,3 @@ class Reasoning:
     switch: bool = False
     anywhere: bool = False
     silent: tuple[str, ...] = ()
-
-    def is_open_at_end(self, prompt: str) -> bool:
-        """True when `prompt` ends inside a thought block."""
-        return prompt.rfind(self.start) > prompt.rfind(self.end)

@@ -19,7 +19,8 @@ RenderProbe = Callable[
     [Sequence[Mapping[str, Any]], Sequence[Mapping[str, Any]] | None, Mapping[str, Any], Budget], str
 ]
 
-PROBE_SECONDS = 1.0
+# All probes of one template together.
+PROBE_SECONDS = 5.0
 
 _SYSTEM = "Zsystemz words."
 _USER = "Zuserz words."
@@ -150,6 +151,7 @@ class _Probe:
 
     def __init__(self, render: RenderProbe) -> None:
         self._render = render
+        self._budget = Budget(PROBE_SECONDS)
         self._gone = False
         self.typed = False
 
@@ -158,7 +160,7 @@ class _Probe:
             return ""
         shaped = [_with_parts(message) for message in messages] if self.typed else messages
         try:
-            return self._render(shaped, [PROBE_TOOL] if tools else None, variables, Budget(PROBE_SECONDS))
+            return self._render(shaped, [PROBE_TOOL] if tools else None, variables, self._budget)
         except TemplateRunaway:
             self._gone = True
         except TemplateError:
