@@ -4,6 +4,7 @@ Every file has a list of `faults` that are used up one per GET, in order; afterw
 
     short          closes the connection in the middle of the body
     corrupt        one byte is wrong
+    short_chunked  ends the body properly and too early
     over_long      sends more than it announced, chunked
     endless_claim  announces more bytes than the hub did
     no_range       ignores Range and answers 200 from the start
@@ -81,18 +82,22 @@ class HubServer:
         self.files[path] = Remote(data=data, faults=list(faults), **fields)
         return self.files[path]
 
-    def add_package(self, package: str, wheels: dict[str, bytes], *, html: bool = False) -> None:
-        """An index page for a package whose wheels lie under /files."""
+    def add_package(
+        self, package: str, wheels: dict[str, bytes], *, html: bool = False, yanked: str = ""
+    ) -> None:
+        """An index page for a package whose wheels lie under /files; one of them may be withdrawn."""
         items = []
         for name, data in wheels.items():
             self.add(f"files/{name}", data)
             digest = hashlib.sha256(data).hexdigest()
             items.append(
                 {"filename": name, "url": f"/files/{name}", "hashes": {"sha256": digest}, "size": len(data)}
+                | {"yanked": name == yanked}
             )
         if html:
             links = "".join(
-                f'<a href="{item["url"]}#sha256={item["hashes"]["sha256"]}">{item["filename"]}</a><br>'
+                f'<a href="{item["url"]}#sha256={item["hashes"]["sha256"]}"'
+                f"{' data-yanked' if item['yanked'] else ''}>{item['filename']}</a><br>"
                 for item in items
             )
             self.pages[f"simple/{package}/"] = ("text/html", f"<html>{links}</html>".encode())
@@ -188,6 +193,8 @@ class _Handler(BaseHTTPRequestHandler):
         extra = {"Content-Range": f"bytes {start}-{len(data) - 1}/{len(data)}"} if status == 206 else {}
         if fault == "over_long":
             self._send_chunked(body + b"and more" * 4)
+        elif fault == "short_chunked":
+            self._send_chunked(body[: len(body) // 2], status, extra)
         elif fault in {"short", "stall"}:
             self._send(status, body, extra, cut=len(body) // 2)
             if fault == "stall":
@@ -217,8 +224,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body[:cut])
             self.wfile.flush()
 
-    def _send_chunked(self, body: bytes) -> None:
-        self.send_response(200)
+    def _send_chunked(self, body: bytes, status: int = 200, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
         self.send_header("Transfer-Encoding", "chunked")
+        for key, value in (headers or {}).items():
+            self.send_header(key, value)
         self.end_headers()
         self.wfile.write(f"{len(body):x}\r\n".encode() + body + b"\r\n0\r\n\r\n")

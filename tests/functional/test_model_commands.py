@@ -81,6 +81,12 @@ def test_import_list_show_verify_remove(tmp_path: Path) -> None:
     assert listed() == []
 
 
+def test_every_command_is_there() -> None:
+    shown = roteiro("--help").stdout
+    for name in ("list", "show", "check", "import", "discover", "pull", "remove", "verify"):
+        assert f"  {name} " in shown
+
+
 def test_mistakes_are_told_with_their_exit_code(tmp_path: Path) -> None:
     bad = tmp_path / "bad.gguf"
     bad.write_bytes(b"GGUF\x03")

@@ -96,14 +96,13 @@ class Folders:
         self._index.write(entries)
 
     def update(self, record: ModelRecord) -> None:
-        """Replace one model's record; its verdict stays only for the same bytes."""
+        """Replace one model's record. Its verdict stays, and holds for the bytes it names alone."""
         with self.lock():
             entries = dict(self.reconciled())
             old = entries.get(record.id)
             if old is None:
                 return
-            same = old.record.identity.sha256 == record.identity.sha256
-            entries[record.id] = Entry(record=record, verdict=old.verdict if same else None)
+            entries[record.id] = dataclasses.replace(old, record=record)
             self.write(entries)
 
     def keep_verdict(self, record: ModelRecord, verdict: ProbeVerdict) -> None:

@@ -177,8 +177,6 @@ def _read_tensor(stream: GgufStream, metadata: Metadata, name: str, layout: _Lay
         stream.fail(f"the tensor {name!r} is not aligned to {layout.alignment} bytes", at=at)
     if layout.expected is not None and offset != layout.expected:
         stream.fail(f"the tensor {name!r} is at {offset} and not at {layout.expected}", at=at)
-    if offset > stream.size:
-        stream.fail(f"the tensor {name!r} begins beyond the end of the file", at=at)
     if kind not in TENSOR_TYPES:
         layout.expected, layout.end = None, max(layout.end, offset)
         return

@@ -181,6 +181,12 @@ def test_a_short_body_is_resumed(bench: Bench) -> None:
     assert bench.waits == [1.0, 2.0]
 
 
+def test_a_body_that_ends_early_and_properly_is_resumed(bench: Bench) -> None:
+    bench.server.add(PATH, DATA, "short_chunked", "short_chunked")
+    assert bench.pull().record.path.read_bytes() == DATA
+    assert len(bench.server.gets()) == 3
+
+
 def test_a_server_that_ignores_range_starts_over(bench: Bench) -> None:
     bench.server.add(PATH, DATA, "short", "no_range")
     assert bench.pull().record.path.read_bytes() == DATA
@@ -389,6 +395,13 @@ def test_the_newest_release_or_the_version_asked_for(bench: Bench) -> None:
     assert bench.pull("pypi:my-pkg==1.2").record.source == "pypi:my-pkg==1.2"
     bench.store.remove("pulled")
     assert "1.10, 1.2, 2.0rc1" in bench.fails("pypi:my-pkg==3.0")
+
+
+@pytest.mark.parametrize("html", [False, True])
+def test_a_withdrawn_release_is_passed_over(bench: Bench, html: bool) -> None:
+    wheels = {f"my_pkg-{v}-py3-none-any.whl": SOUND for v in ("1.0", "2.0")}
+    bench.server.add_package("my-pkg", wheels, html=html, yanked="my_pkg-2.0-py3-none-any.whl")
+    assert bench.pull("pypi:my-pkg").record.source == "pypi:my-pkg==1.0"
 
 
 @pytest.mark.parametrize(

@@ -184,6 +184,10 @@ def test_a_missing_or_foreign_part_is_an_error(store: ModelStore, tmp_path: Path
     parts[2].write_bytes(parts[1].read_bytes())
     with pytest.raises(ModelFileInvalid, match="part 2 of 3"):
         store.import_file(parts[0])
+    other = g.GgufFile(tensors=[g.Tensor(name=f"x.{n}") for n in range(2)])
+    other.set("split.no", 2, 2).set("split.count", 2, 3).write(parts[2])
+    with pytest.raises(ModelFileInvalid, match="4 tensors instead of 3"):
+        store.import_file(parts[0])
     renamed = parts[0].rename(tmp_path / "renamed.gguf")
     with pytest.raises(ModelFileInvalid, match="its name does not say so"):
         store.import_file(renamed)

@@ -13,6 +13,7 @@ import typer
 
 from roteiro.cli import model_view, output
 from roteiro.cli.commands import model_check
+from roteiro.cli.commands.model_check import check
 from roteiro.cli.consent import TerminalConsent, confirm, is_interactive, one_line, show_bytes
 from roteiro.cli.tables import print_text
 from roteiro.config import load_config
@@ -140,6 +141,9 @@ def pull(
         with TransferView() as view:
             result = puller.pull(source, progress=view, model_id=model_id, verify=not no_verify)
         _report_import(result, budget, as_json=as_json)
+
+
+app.command()(check)
 
 
 @app.command()
