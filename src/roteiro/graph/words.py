@@ -74,7 +74,7 @@ def index_text(
         The terms. A body holds each term once (how often a name occurs in it says little), and
         names of several words also as one word, so that uses of `NotImplementedError` are found.
     """
-    lines = source.splitlines() if isinstance(source, str) else source
+    lines = source.split("\n") if isinstance(source, str) else source
     own = _own_lines(node, lines, inner)
     prose = node.kind in ("doc", "adr", "adr_section")
     doc = " ".join(filter(None, (node.doc, node.title, node.status)))

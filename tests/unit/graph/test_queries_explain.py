@@ -80,3 +80,16 @@ def test_unknown_names_and_kinds_are_refused(store: GraphStore) -> None:
         explain(store, "nowhere_to_be_found")
     with pytest.raises(UsageError, match="'call' is no edge kind"):
         explain(store, "Client", kinds=["call"])
+
+
+def test_what_two_files_state_of_two_decisions_is_one_edge(tmp_path: Path) -> None:
+    one, other = symbol("one.md", "new"), symbol("other.md", "old")
+    edges = [
+        edge(one.key, other.key, "supersedes", "other.md:3", provenance="authored"),
+        edge(one.key, other.key, "supersedes", "one.md:2", provenance="authored"),
+    ]
+    files = {"one.md": "\n\n\n", "other.md": "\n\n\n"}
+    with build_graph(tmp_path, files=files, nodes=[one, other], edges=edges) as store:
+        found = explain(store, "new")
+        assert (found.outgoing_total, found.outgoing_by_kind) == (1, {"supersedes": 1})
+        assert [(end.path, end.line, end.sites) for end in found.outgoing] == [("one.md", 2, 2)]

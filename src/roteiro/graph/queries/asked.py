@@ -41,7 +41,7 @@ class Asked:
 
     `terms` are stems, each once; `spellings` the word each came from. `names` are identifiers that
     the text spells out (`_load_env`, `Client.send`) and `identifiers` their terms. `whole` is the
-    text if it may itself be a name.
+    text if it may itself be a name, and `is_name` tells that it is one word, no question.
     """
 
     text: str
@@ -52,11 +52,7 @@ class Asked:
     whole: str
     kinds: frozenset[NodeKind]
     about_tests: bool
-
-    @property
-    def is_name(self) -> bool:
-        """Whether the text is one name or path and no question."""
-        return not re.search(r"\s", self.text)
+    is_name: bool
 
 
 def take_apart(text: str) -> Asked:
@@ -79,6 +75,7 @@ def take_apart(text: str) -> Asked:
         identifiers=identifiers,
         whole=compact(text) if len(said) <= 6 else "",
         kinds=frozenset(kind for word in said for kind in _HINTS.get(word, ())),
+        is_name=not re.search(r"\s", text),
         about_tests=any(word.startswith("test") for word in said),
     )
 

@@ -32,7 +32,7 @@ class Sources:
     def lines(self, path: str) -> list[str]:
         """A file's lines; none where it is gone."""
         if path not in self._lines:
-            self._lines[path] = (self.store.read_source(path) or "").splitlines()
+            self._lines[path] = _lines(self.store.read_source(path))
         return self._lines[path]
 
     def inside(self, node: Node) -> list[Node]:
@@ -84,7 +84,7 @@ def fitting(node: Node, sources: Sources, budget: int) -> str:
     outline = sources.outline(node)
     if outline and tokens_of(outline) <= budget:
         return outline
-    return _beginning((outline or whole).splitlines(), budget)
+    return _beginning((outline or whole).split("\n"), budget)
 
 
 def signature_text(node: Node) -> str:
@@ -93,6 +93,13 @@ def signature_text(node: Node) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
+
+
+def _lines(text: str | None) -> list[str]:
+    """Lines as the graph counts them: by LF alone, whatever else Unicode takes for a line's end."""
+    if not text:
+        return []
+    return text.removesuffix("\n").split("\n")
 
 
 def _beginning(lines: Sequence[str], budget: int) -> str:

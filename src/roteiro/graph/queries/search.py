@@ -24,7 +24,7 @@ from roteiro.graph.words import stem
 
 DEFAULT_LIMIT = 20
 # As many rows are read whole; what lies behind keeps the order of the first pass, on every page.
-RESCORED = 100
+RESCORED = 64
 # Of a name that more than so many bear (`__init__`), so many are sure to be among the hits.
 NAMED = 50
 
@@ -111,7 +111,7 @@ def _search(store: GraphStore, asked: Asked, within: set[int] | None, wanted: sl
     named = _named(store, asked, within)
     chosen = list(dict.fromkeys([*named, *evidence.likeliest(RESCORED)]))
     best = _rescored(store, chosen, asked, evidence.terms)
-    total = len(evidence.points.keys() | set(named))
+    total = len(evidence.points) + sum(number not in evidence.points for number in named)
     if len(best) < total and (wanted.stop is None or wanted.stop > len(best)):
         first = set(chosen)
         best += [(number, 0.0) for number in evidence.ranked() if number not in first]
@@ -178,7 +178,7 @@ def _hits(
     for number, value in chosen:
         node = nodes[number]
         if node.path not in lines:
-            lines[node.path] = (store.read_source(node.path) or "").splitlines()
+            lines[node.path] = (store.read_source(node.path) or "").split("\n")
         shown = snippet(node, lines[node.path], pattern)
         hits.append(SearchHit(node=node, score=value, snippet=shown))
     return tuple(hits)

@@ -7,17 +7,22 @@ hub's thousands of callers are never made into objects. Knows no ranking. Thread
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any
 
 from roteiro.graph.model import EDGE_KINDS, EdgeKind, NodeKind
 from roteiro.graph.store.connections import Connections, marks
-from roteiro.graph.store.rows import NumberedEdge, numbered_edges
-from roteiro.graph.store.schema import KIND_NUMBER
+from roteiro.graph.store.rows import NumberedEdge
+from roteiro.graph.store.schema import KIND_NUMBER, PROVENANCES
+
+# Two files may state these of the same two nodes ("supersedes", "superseded by").
+_TOLD_TWICE: frozenset[EdgeKind] = frozenset({"supersedes", "authored_by"})
 
 
 class Postings:
     """The part of a reader that answers in numbers."""
 
     _db: Connections
+    _counted: tuple[object, int] | None = None
 
     def matching(self, match: str, *, limit: int = 0) -> list[int]:
         """Numbers of the nodes that an FTS5 expression finds, in their order, not ranked.
@@ -50,26 +55,34 @@ class Postings:
         return [row[0] for row in self._db.all(query, (name, name, limit or -1))]
 
     def node_count(self) -> int:
-        """How many nodes there are."""
-        return int(self._db.all("SELECT count(*) FROM nodes")[0][0])
+        """How many nodes there are; counted once a generation, since every search asks."""
+        generation = self._db.one("SELECT value FROM meta WHERE key = 'generation'")
+        if self._counted is None or self._counted[0] != generation:
+            self._counted = generation, int(self._db.all("SELECT count(*) FROM nodes")[0][0])
+        return self._counted[1]
 
     def end_counts(self, number: int, *, incoming: bool) -> dict[EdgeKind, int]:
         """How many edges of each kind arrive at (or leave) a node."""
         mine, other = ("target", "source") if incoming else ("source", "target")
-        query = f"SELECT kind, count(DISTINCT {other}) FROM edges WHERE {mine} = ? GROUP BY kind"
-        return {EDGE_KINDS[kind]: count for kind, count in self._db.all(query, (number,))}
+        query = f"SELECT kind, count(*) FROM edges WHERE {mine} = ? GROUP BY kind"
+        counts = {EDGE_KINDS[kind]: int(count) for kind, count in self._db.all(query, (number,))}
+        for kind in _TOLD_TWICE & counts.keys():
+            distinct = f"SELECT count(DISTINCT {other}) FROM edges WHERE {mine} = ? AND kind = ?"
+            counts[kind] = self._db.all(distinct, (number, KIND_NUMBER[kind]))[0][0]
+        return counts
 
     def ends(self, number: int, kind: EdgeKind, *, incoming: bool, limit: int) -> list[NumberedEdge]:
         """The first edges of a kind that arrive at (or leave) a node: the certain ones, by place."""
         mine, other = ("target", "source") if incoming else ("source", "target")
         query = (
-            "SELECT e.source, e.target, e.kind, e.provenance, e.confidence, e.owner, e.line,"
-            f" sum(e.sites), f.path FROM edges e JOIN files f ON f.id = e.owner WHERE e.{mine} = ?"
-            f" AND e.kind = ? GROUP BY e.{other}"
+            "SELECT e.source, e.target, e.kind, e.provenance, e.confidence, f.path, e.line, e.sites"
+            f" FROM edges e JOIN files f ON f.id = e.owner WHERE e.{mine} = ? AND e.kind = ?"
             f" ORDER BY e.confidence IS NOT NULL, f.path, e.line, e.{other} LIMIT ?"
         )
-        found = self._db.all(query, (number, KIND_NUMBER[kind], limit))
-        return list(numbered_edges((row[:8] for row in found), {row[5]: row[8] for row in found}))
+        twice = kind in _TOLD_TWICE
+        found = self._db.all(query, (number, KIND_NUMBER[kind], -1 if twice else limit))
+        edges = [_edge(row) for row in found]
+        return _merged(edges)[:limit] if twice else edges
 
     def decisions_at(self, ids: Collection[int]) -> set[int]:
         """Numbers of the ADRs and their sections that people connected with one of the nodes."""
@@ -94,3 +107,23 @@ class Postings:
         """Keys that are like an SQL pattern, the shortest first, then by key."""
         query = "SELECT key FROM nodes WHERE key LIKE ? ESCAPE '\\' ORDER BY length(key), key LIMIT ?"
         return [row[0] for row in self._db.all(query, (pattern, limit))]
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+def _edge(row: tuple[Any, ...]) -> NumberedEdge:
+    source, target, kind, provenance, confidence, path, line, sites = row
+    return NumberedEdge(
+        source, target, EDGE_KINDS[kind], PROVENANCES[provenance], confidence, path, line, sites
+    )
+
+
+def _merged(edges: list[NumberedEdge]) -> list[NumberedEdge]:
+    """One edge for each pair of nodes: the first place, and the sites of all."""
+    first: dict[tuple[int, int], NumberedEdge] = {}
+    for edge in edges:
+        pair = (edge.source, edge.target)
+        known = first.get(pair)
+        first[pair] = edge if known is None else known._replace(sites=known.sites + edge.sites)
+    return list(first.values())
