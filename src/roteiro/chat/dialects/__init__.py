@@ -13,11 +13,12 @@ from roteiro.chat.dialects.deepseek import DEEPSEEK_R1, DEEPSEEK_V3, DEEPSEEK_V4
 from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.dialects.functionary import FUNCTION_TAG, FUNCTIONARY
 from roteiro.chat.dialects.gemma import FUNCTION_GEMMA, GEMMA4
-from roteiro.chat.dialects.gigachat import GIGACHAT3, GIGACHAT31
+from roteiro.chat.dialects.gigachat import GIGACHAT3, GIGACHAT31, GIGACHAT35
 from roteiro.chat.dialects.glm import GLM, HUNYUAN3
 from roteiro.chat.dialects.granite import GRANITE
 from roteiro.chat.dialects.harmony import HARMONY
 from roteiro.chat.dialects.hermes import HERMES
+from roteiro.chat.dialects.json_families import INTERNLM, LONGCAT
 from roteiro.chat.dialects.kimi import KIMI_K2
 from roteiro.chat.dialects.kimi_k3 import KIMI_K3
 from roteiro.chat.dialects.lfm25 import LFM25
@@ -25,6 +26,7 @@ from roteiro.chat.dialects.llama3 import LLAMA3
 from roteiro.chat.dialects.minicpm import MINICPM5
 from roteiro.chat.dialects.minimax import MINIMAX_M1, MINIMAX_M2, TOOL_CALLS_ARRAY
 from roteiro.chat.dialects.minimax_m3 import MINIMAX_M3
+from roteiro.chat.dialects.mirothinker import MIROTHINKER
 from roteiro.chat.dialects.mistral import MISTRAL, MISTRAL_ARRAY
 from roteiro.chat.dialects.muse import MUSE
 from roteiro.chat.dialects.nemotron import NEMOTRON
@@ -33,6 +35,7 @@ from roteiro.chat.dialects.pythonic import GEMMA_TOOL_CODE, LFM2, OLMO3, PYTHONI
 from roteiro.chat.dialects.qwen3_coder import QWEN3_CODER
 from roteiro.chat.dialects.seed_oss import SEED_OSS
 from roteiro.chat.dialects.solar import SOLAR
+from roteiro.chat.dialects.step3 import STEP3
 
 ALL: tuple[Dialect, ...] = (
     TOOL_CALLS_ARRAY,
@@ -61,8 +64,13 @@ ALL: tuple[Dialect, ...] = (
     COMMAND_R,
     APERTUS,
     SOLAR,
+    GIGACHAT35,
     GIGACHAT31,
     GIGACHAT3,
+    STEP3,
+    INTERNLM,
+    LONGCAT,
+    MIROTHINKER,
     MUSE,
     MINICPM5,
     GEMMA4,

@@ -28,7 +28,7 @@ def _grammar(openers: tuple[str, ...], closer: str) -> Grammar:
 
 
 _ACTION, _ACTION_END = "<|START_ACTION|>", "<|END_ACTION|>"
-_FENCED, _FENCED_END = ("Action:\n```json", "Action: ```json"), "```"
+_FENCED, _FENCED_END = ("Action:\n```json", "Action: ```json", "Action:```json"), "```"
 
 
 def _render_action(calls: Sequence[ParsedCall]) -> str:

@@ -25,6 +25,7 @@ class Section:
         begin, end: around each call.
         tail: what stands between the JSON and `end` (a closing fence).
         gap: what the family writes between calls.
+        padding: what it writes inside `opener` and `closer`.
         read_head: reads up to the JSON: the name, and the id if the head has one.
         write_head: the inverse; it is given the call's position in the turn.
         aliases: other spellings of `opener` that are understood.
@@ -37,6 +38,7 @@ class Section:
     each_proved: bool = False
     tail: str = ""
     gap: str = ""
+    padding: str = ""
     read_head: Callable[[Source], Steps[tuple[str, str | None]]]
     write_head: Callable[[ParsedCall, int], str]
     aliases: tuple[str, ...] = ()
@@ -98,8 +100,9 @@ def _renderer(section: Section) -> Callable[[Sequence[ParsedCall]], str]:
             f"{section.begin}{section.write_head(call, at)}{call.arguments}{section.tail}{section.end}"
             for at, call in enumerate(calls)
         )
-        closer = "" if section.each_proved and len(calls) == 1 else section.closer
-        return f"{section.opener}{written}{closer}"
+        closed = section.closer and not (section.each_proved and len(calls) == 1)
+        end = section.padding + section.closer if closed else ""
+        return f"{section.opener}{section.padding}{written}{end}"
 
     return render
 
