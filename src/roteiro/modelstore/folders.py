@@ -13,7 +13,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from roteiro.errors import ModelFileInvalid, UserError
@@ -35,8 +35,9 @@ from roteiro.modelstore.record import ModelRecord
 FILES_FOLDER = "files"
 STAGING_PREFIX = ".staging-"
 TRASH_PREFIX = ".trash-"
-# A copy of a very large model takes less; a staging folder older than this was left by a crash.
-STAGING_SECONDS = 24 * 3600
+LOCK_SUFFIX = ".lock"
+# A lock file without its folder may be about to get it; older than this it never will.
+LOCK_FILE_SECONDS = 24 * 3600
 
 log = logging.getLogger("roteiro.modelstore")
 
@@ -135,19 +136,25 @@ class Folders:
         """A folder to gather a model in; it is gone afterwards unless it was committed."""
         self._files.mkdir(parents=True, exist_ok=True)
         folder = self._files / f"{STAGING_PREFIX}{uuid.uuid4().hex}"
-        folder.mkdir()
-        try:
-            yield Staging(folder, self._files)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        lock = _lock_of(folder)
+        # Held while the folder exists: whoever can take it knows that its owner has died.
+        with FileLock(lock):
+            folder.mkdir()
+            try:
+                yield Staging(folder, self._files)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.unlink(missing_ok=True)
 
     # ---------------------------------------------------------------------------------------------
 
     def _sweep(self) -> None:
         self.empty_trash()
-        for folder in self._files.glob(f"{STAGING_PREFIX}*"):
-            if time.time() - folder.stat().st_mtime > STAGING_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
+        for path in self._files.glob(f"{STAGING_PREFIX}*"):
+            if path.is_dir():
+                _sweep_abandoned(path)
+            else:
+                _sweep_lock(path)
 
     def _reconcile(self, known: Entries) -> Entries:
         present = self._folder_ids()
@@ -215,6 +222,27 @@ class Staging:
         self._folder.rename(final)
         sync_folder(self._files)
         return tuple(final / part.name for part in self.parts)
+
+
+def _lock_of(folder: Path) -> Path:
+    return folder.with_name(folder.name + LOCK_SUFFIX)
+
+
+def _sweep_abandoned(folder: Path) -> None:
+    """Delete a staging folder unless its owner is alive."""
+    try:
+        with FileLock(_lock_of(folder), wait_s=0.0):
+            shutil.rmtree(folder, ignore_errors=True)
+            _lock_of(folder).unlink(missing_ok=True)
+    except UserError:
+        log.debug("staging in use folder=%s", folder.name)
+
+
+def _sweep_lock(path: Path) -> None:
+    # Its owner may delete it at any moment.
+    with suppress(FileNotFoundError):
+        if time.time() - path.stat().st_mtime > LOCK_FILE_SECONDS:
+            path.unlink()
 
 
 def _file_name(source: Path, model_id: str, number: int, count: int) -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -76,15 +74,34 @@ def test_a_crash_in_the_middle_of_removal_is_put_right(store: ModelStore, tmp_pa
     assert again.missing() == ()
 
 
-def test_old_staging_folders_are_swept_and_young_ones_left(store: ModelStore, tmp_path: Path) -> None:
-    old, young = (store.root / "files" / f".staging-{name}" for name in ("old", "young"))
-    old.mkdir()
-    young.mkdir()
-    long_ago = time.time() - folders.STAGING_SECONDS - 60
-    os.utime(old, (long_ago, long_ago))
+def test_an_abandoned_staging_folder_is_swept_and_a_live_one_left(store: ModelStore) -> None:
+    files = store.root / "files"
+    abandoned = files / ".staging-abandoned"
+    abandoned.mkdir()
+    with folders.Folders(store.root).staging():
+        store.remove("a")
+        (live,) = [path for path in files.glob(".staging-*") if path.is_dir()]
+        assert live != abandoned
+    assert sorted(path.name for path in files.iterdir()) == ["b"]
+
+
+def test_a_killed_import_leaves_no_copy_behind(store: ModelStore, tmp_path: Path) -> None:
+    large = g.model(name="large")
+    large.trailing = bytes(64 << 20)
+    source = large.write(tmp_path / "large.gguf")
+    code = (
+        "import sys; from pathlib import Path; from roteiro.modelstore.store import ModelStore\n"
+        "from roteiro.modelstore import store as module\n"
+        "module.identify = lambda parts: (print('copied', flush=True), sys.stdin.read())\n"
+        f"ModelStore(Path({str(store.root)!r})).import_file(Path({str(source)!r}), copy=True)"
+    )
+    line = [sys.executable, "-c", code]
+    with subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout.readline() == b"copied\n"
+        other.kill()
+    assert len(list((store.root / "files").glob(".staging-*"))) == 2
     store.remove("a")
-    assert not old.exists()
-    assert young.exists()
+    assert sorted(path.name for path in (store.root / "files").iterdir()) == ["b"]
 
 
 def test_a_folder_that_holds_nothing_usable_is_left_alone(store: ModelStore) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
+    add_completion=False,
     help="List, import, discover, pull, check and remove models.",
     rich_markup_mode=None,
 )
