@@ -1,4 +1,4 @@
-"""Extracts many files over the machine's cores, few of them in this process.
+"""Extracts and links many files over the machine's cores, few of them in this process.
 
 Workers are spawned, not forked: a server's threads must not be copied. Batches wait in line only so
 far, so that the parent's memory stays bounded, and results come in the order of the tasks. A file
@@ -13,21 +13,26 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from roteiro.graph.parcel import Parcel, Task, make_parcel
+from roteiro.graph.extract.facts import FileHeader
+from roteiro.graph.facts_map import Unpacked
+from roteiro.graph.link import Linker
+from roteiro.graph.parcel import Parcel, Row, Task, edge_row, make_parcel, unpack_body, unpack_header
 
 # Below these, starting workers (0.2 s each) costs more than they save.
 POOL_MIN_FILES: Final = 64
 POOL_MIN_BYTES: Final = 1 << 20
+LINK_MIN_FILES: Final = 300
 MAX_JOBS: Final = 16
 _BATCH_BYTES: Final = 256 << 10
 _BATCH_FILES: Final = 48
 _BATCHES_PER_JOB: Final = 4
+_LINK_BATCH_BYTES: Final = 128 << 10  # of packed bodies
 
 
 def extract_all(
@@ -54,6 +59,42 @@ def extract_all(
         for batch in crashed:
             for task in batch:
                 yield _alone(root, task)
+
+
+def link_all(
+    headers: Unpacked[FileHeader],
+    bodies: Iterable[tuple[str, bytes]],
+    count: int,
+    *,
+    linker: Linker,
+    jobs: int | None = None,
+) -> Iterator[tuple[str, list[Row]]]:
+    """(path, edges as rows) of each file, in order.
+
+    Args:
+        headers: every file's.
+        bodies: (path, packed body) of the files to link.
+        count: how many these are.
+        linker: links in this process, where workers would not pay.
+        jobs: how many processes; by default as many as cores may be used, and none for few files.
+    """
+    wanted = jobs if jobs is not None else _cores()
+    if wanted < 2 or (jobs is None and count < LINK_MIN_FILES):
+        for path, body in bodies:
+            edges = linker.resolve(path, headers[path], unpack_body(body))
+            yield path, list(map(edge_row, edges))
+        return
+    pool = _pool(wanted, headers.packed)
+    running: deque[Future[bytes]] = deque()
+    try:
+        for batch in _body_batches(bodies):
+            running.append(pool.submit(_link, batch))
+            if len(running) >= wanted * _BATCHES_PER_JOB:
+                yield from marshal.loads(running.popleft().result())  # noqa: S302
+        while running:
+            yield from marshal.loads(running.popleft().result())  # noqa: S302
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -92,13 +133,15 @@ def _alone(root: Path, task: Task) -> Parcel:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
+def _pool(jobs: int, headers: dict[str, bytes] | None = None) -> ProcessPoolExecutor:
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(min(jobs, MAX_JOBS), mp_context=context, initializer=_begin)
+    return ProcessPoolExecutor(
+        min(jobs, MAX_JOBS), mp_context=context, initializer=_begin, initargs=(headers,)
+    )
 
 
-def _begin() -> None:
-    """Leave Ctrl-C to the parent, and leave with it when it is killed."""
+def _begin(headers: dict[str, bytes] | None) -> None:
+    """Leave Ctrl-C to the parent, leave with it when it is killed, and take in what linking needs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     assert parent is not None
@@ -108,6 +151,34 @@ def _begin() -> None:
         os._exit(1)
 
     threading.Thread(target=leave_with_parent, name="parent-watch", daemon=True).start()
+    if headers is not None:
+        unpacked = Unpacked(headers.items(), unpack_header)
+        _worker.update(headers=unpacked, linker=Linker(unpacked))
+
+
+# A worker process's own; empty in the parent.
+_worker: dict[str, Any] = {}
+
+
+def _link(batch: list[tuple[str, bytes]]) -> bytes:
+    linker, headers = _worker["linker"], _worker["headers"]
+    return marshal.dumps(
+        [
+            (path, list(map(edge_row, linker.resolve(path, headers[path], unpack_body(body)))))
+            for path, body in batch
+        ]
+    )
+
+
+def _body_batches(bodies: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    batch: list[tuple[str, bytes]] = []
+    for path, body in bodies:
+        batch.append((path, body))
+        if sum(len(packed) for _, packed in batch) >= _LINK_BATCH_BYTES:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
 
 
 def _work(root: str, batch: list[Task]) -> bytes:

@@ -10,25 +10,24 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from roteiro.graph.compare import Plan, compare
 from roteiro.graph.content import VANISHED
 from roteiro.graph.extract import EXTRACTOR_VERSION
 from roteiro.graph.extract.facts import FileHeader
+from roteiro.graph.facts_map import Unpacked
 from roteiro.graph.link import Linker
 from roteiro.graph.model import SCHEMA
 from roteiro.graph.parcel import (
     Parcel,
-    edge_row,
-    unpack_body,
     unpack_header,
     unpack_mentions,
 )
-from roteiro.graph.pool import extract_all
+from roteiro.graph.pool import extract_all, link_all
 from roteiro.graph.roots import Root, find_root
 from roteiro.graph.scan import FileStat, list_files
 from roteiro.graph.store.database import Unreadable, sync_lock
@@ -41,8 +40,6 @@ WAIT_SECONDS: Final = 60.0
 
 Progress = Callable[[str, int, int], None]
 """Told the stage (`extract`, `link`), how many files are done and how many there are."""
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,19 +187,20 @@ class _Run:
 
     def _link(self, writer: GraphWriter, former: dict[str, FileHeader], plan: Plan) -> int:
         """Resolve the references of the changed files and of those that a change can reach."""
-        headers = _Unpacked(writer.headers(), unpack_header)
+        headers = Unpacked(writer.headers(), unpack_header)
         linker = Linker(headers)
         paths = [path for path in plan.changed if path in headers]
         if len(paths) < len(headers):
             current = {path: headers[path] for path in paths}
-            mentions = _Unpacked(writer.mentions(), unpack_mentions)
+            mentions = Unpacked(writer.mentions(), unpack_mentions)
             reached = linker.affected(former, current, mentions)
             reached |= _naming(_moved_keys(former, current), mentions)
             paths = sorted({*paths, *reached} & headers.keys())
         self._progress("link", 0, len(paths))
-        for done, (path, body) in enumerate(writer.bodies(paths), start=1):
-            edges = linker.resolve(path, headers[path], unpack_body(body))
-            writer.put_links(path, list(map(edge_row, edges)))
+        bodies = writer.bodies(paths)
+        linked = link_all(headers, bodies, len(paths), linker=linker, jobs=self._jobs)
+        for done, (path, edges) in enumerate(linked, start=1):
+            writer.put_links(path, edges)
             self._progress("link", done, len(paths))
         return len(paths)
 
@@ -226,30 +224,6 @@ class _Run:
             seconds=time.monotonic() - self._started,
             changed=changed,
         )
-
-
-class _Unpacked(Mapping[str, T]):
-    """Packed facts by path, each unpacked when it is first asked for."""
-
-    def __init__(self, packed: Iterable[tuple[str, bytes]], unpack: Callable[[bytes], T]) -> None:
-        self._packed = dict(packed)
-        self._unpack = unpack
-        self._known: dict[str, T] = {}
-
-    def __getitem__(self, path: str) -> T:
-        found = self._known.get(path)
-        if found is None:
-            found = self._known[path] = self._unpack(self._packed[path])
-        return found
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._packed)
-
-    def __len__(self) -> int:
-        return len(self._packed)
-
-    def __contains__(self, path: object) -> bool:
-        return path in self._packed
 
 
 def _moved_keys(*sides: Mapping[str, FileHeader]) -> frozenset[str]:
