@@ -11,6 +11,7 @@ import importlib
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
+from operator import itemgetter
 from typing import NamedTuple
 
 from tree_sitter import Language as Grammar
@@ -49,12 +50,13 @@ def parse(language: Language, data: bytes) -> Parsed:
     tree = parser.parse(data)
     root = tree.root_node
     found: list[Match] = []
+    new = tuple.__new__  # the generated constructor costs more than the rest of the loop
     for pattern, captures in QueryCursor(query, match_limit=_MATCH_LIMIT).matches(root):
         event = events[pattern]
         nodes = captures.get(event)
         if nodes:
             node = nodes[0]
-            found.append(Match(node.start_byte, -node.end_byte, pattern, event, node, captures))
+            found.append(new(Match, (node.start_byte, -node.end_byte, pattern, event, node, captures)))
     found.sort(key=_order)
     return Parsed(found, root, tree)
 
@@ -70,8 +72,7 @@ def events_of(language: Language) -> frozenset[str]:
     return frozenset(_machinery(language.name)[2])
 
 
-def _order(match: Match) -> tuple[int, int, int]:
-    return match[:3]
+_order = itemgetter(0, 1, 2)
 
 
 def _version(name: str) -> str:

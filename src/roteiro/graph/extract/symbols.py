@@ -71,7 +71,10 @@ class Symbol:
 class _Scope:
     """An open scope: until which byte, its number, its symbol's number, and the names' prefix."""
 
-    __slots__ = ("end", "kind", "number", "outer_names", "owner", "prefix", "takes_block")
+    __slots__ = (
+        "bound", "end", "kind", "number", "outer_names", "owner", "prefix",
+        "takes_block",
+    )  # fmt: skip
 
     def __init__(self, end: int, number: int, owner: int, prefix: str, kind: str) -> None:
         self.end = end
@@ -81,6 +84,7 @@ class _Scope:
         self.kind = kind
         self.outer_names: set[str] | None = None
         self.takes_block = False
+        self.bound: set[bytes] = set()  # what a function binds itself: uses of it are no references
 
 
 class Builder:
@@ -269,8 +273,10 @@ class Builder:
         kind, expr = self._bound(match.captures, "=")
         if kind == ":" and scope.number == scope.owner >= 0:
             self.symbols[scope.number].params.append((name, expr))
+            scope.bound.add(name.encode())
         elif scope.number == scope.owner >= 0:
             self.symbols[scope.number].params.append((name, ""))
+            scope.bound.add(name.encode())
             if expr and not expr.startswith("'None"):
                 self._bind(scope, name, "=", expr, match)
         else:
@@ -320,8 +326,10 @@ class Builder:
         return (kind, expr) if expr else ("?", "")
 
     def _bind(self, scope: _Scope, name: str, kind: str, expr: str, match: Match) -> None:
-        line = match.node.start_point[0] + 1
-        self.binds.append(Bind(scope.number, name, kind, expr, line))
+        row = (scope.number, name, kind, expr, match.node.start_point[0] + 1)
+        self.binds.append(tuple.__new__(Bind, row))
+        if scope.kind not in _OPEN:
+            scope.bound.add(name.encode())
 
     def _read_exports(self, match: Match) -> None:
         raw = self.data[match.start : -match.minus_end]
@@ -382,7 +390,8 @@ class Builder:
 
     def _use(self, scope: _Scope, kind: str, expr: str, node: SyntaxNode) -> None:
         if expr and expr[0] != "'":
-            self.refs.append(Ref(scope.number, kind, expr, node.end_point[0] + 1))
+            row = (scope.number, kind, expr, node.end_point[0] + 1)
+            self.refs.append(tuple.__new__(Ref, row))
 
     def _on_base(self, match: Match, scope: _Scope) -> None:
         text = self.expressions.type(match.node) or self.expressions.value(match.node)
@@ -418,8 +427,9 @@ class Builder:
         self._use(scope, "n", _bare(self.expressions.type(match.node)), match.node)
 
     def _on_ref(self, match: Match, scope: _Scope) -> None:
-        if match.start not in self._based:
-            self._use(scope, "r", self.expressions.value(match.node), match.node)
+        start, minus_end, _, _, node, _ = match
+        if self.data[start:-minus_end] not in scope.bound and start not in self._based:
+            self._use(scope, "r", self.expressions.value(node), node)
 
     def _on_type(self, match: Match, scope: _Scope) -> None:
         if match.start not in self._based:

@@ -60,17 +60,15 @@
 (set [(identifier) (attribute)] @ref)
 (pair value: [(identifier) (attribute)] @ref)
 (expression_list [(identifier) (attribute)] @ref)
-(comparison_operator [(identifier) (attribute)] @ref)
-(binary_operator [(identifier) (attribute)] @ref)
+(comparison_operator (identifier) @ref)
+(binary_operator (identifier) @ref)
 (conditional_expression [(identifier) (attribute)] @ref)
-(boolean_operator [(identifier) (attribute)] @ref)
+(boolean_operator (identifier) @ref)
 (except_clause value: [(identifier) (attribute)] @ref)
 (raise_statement [(identifier) (attribute)] @ref)
-(subscript value: (identifier) @ref)
 (type [(identifier) (attribute)] @type.use)
 (type (generic_type (identifier) @type.use))
 (type (binary_operator [(identifier) (attribute)] @type.use))
-(subscript subscript: (identifier) @ref)
 
 ; Text for people.
 (comment) @comment
