@@ -58,6 +58,13 @@ _FAMILIES = (
     _Markers(start="<seed:think>", end="</seed:think>", proof="seed:think>"),
     _Markers(start="<|inner_prefix|>", end="<|inner_suffix|>", proof="<|inner_prefix|>"),
     _Markers(start="<unused94>thought", end="<unused95>", proof="<unused94>thought"),
+    _Markers(
+        start="Here are my reasoning steps:",
+        end="[BEGIN FINAL RESPONSE]",
+        proof="[BEGIN FINAL RESPONSE]",
+        end_text="\n[BEGIN FINAL RESPONSE]\n",
+        silent=("[END FINAL RESPONSE]",),
+    ),
     _Markers(start="◁think▷", end="◁/think▷", proof="◁think▷"),
     _Markers(start="<|begin_of_thought|>", end="<|end_of_thought|>", proof="<|begin_of_thought|>"),
     _Markers(start="<think>", end="</think>", proof="think>"),

@@ -45,12 +45,12 @@ class ProbeRenderer:
             Message(role="tool", tool_call_id=call_id, name=name, content="done")
             for call_id, (name, _) in zip(ids, probe.calls, strict=True)
         ]
-        whole = self._render([_QUESTION, turn], probe.tools, generation=False)
-        whole = whole or self._render([_QUESTION, turn, *results], probe.tools, generation=False)
-        if not whole:
-            return ()
-        starts = (self.prompt(probe.tools, generation=on) for on in (True, False))
-        return tuple(dict.fromkeys(whole[_common(start, whole) :] for start in starts))
+        starts = [self.prompt(probe.tools, generation=on) for on in (True, False)]
+        wholes = [
+            self._render([_QUESTION, turn, *more], probe.tools, generation=False) for more in ([], results)
+        ]
+        cut = (whole[_common(start, whole) :] for whole in wholes if whole for start in starts)
+        return tuple(dict.fromkeys(cut))
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Tool], *, generation: bool) -> str:
         shaped = shape_messages(messages, self._template.capabilities)

@@ -160,12 +160,10 @@ def _add_calls(shaped: dict[str, Any], message: Message, capabilities: Capabilit
 
 def _add_thought(shaped: dict[str, Any], message: Message, capabilities: Capabilities) -> None:
     thought = message.reasoning_content or ""
-    if capabilities.thinking_field:
-        # Harmony takes one text before a call, thought or words, and refuses both.
-        if message.tool_calls and message.content:
-            thought = f"{thought}\n\n{message.content}" if thought else message.content
-            shaped["content"] = _empty(capabilities)
-        if thought:
+    if message.tool_calls and message.content and thought and capabilities.one_text_with_calls:
+        thought = f"{thought}\n\n{message.content}"
+        shaped["content"] = _empty(capabilities)
+    if thought:
+        shaped["reasoning_content"] = thought
+        if capabilities.thinking_field:
             shaped["thinking"] = thought
-    if message.reasoning_content:
-        shaped["reasoning_content"] = message.reasoning_content

@@ -13,6 +13,11 @@ TEMPLATES = Path(__file__).parents[2] / "assets" / "templates"
 
 # Dialect, how tools are stated, thought markers (start, opened by the template).
 EXPECTED: dict[str, tuple[str, str, tuple[str, bool] | None]] = {
+    "apriel": ("tool_calls_array", "native", ("Here are my reasoning steps:", True)),
+    "lfm2.5": ("lfm2.5", "native", ("<think>", False)),
+    "mistral-small-3.1": ("mistral_array", "native", None),
+    "nemotron-last-turn": ("nemotron", "native", ("<think>", True)),
+    "phi-4-mini-marked": ("phi4", "native", None),
     "apertus": ("apertus", "native", ("<|inner_prefix|>", False)),
     "chatml": ("hermes", "preamble", None),
     "command-r-plus": ("command_r", "native", None),

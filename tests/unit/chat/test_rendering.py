@@ -366,3 +366,28 @@ def test_a_replayed_turn_extends_the_prompt_byte_for_byte():
     )
     second = render_prompt(template, [user("hi"), turn, result(call_id="1")], [SEARCH], options).text
     assert second.startswith(first + generated)
+
+
+def test_templates_that_want_nothing_for_no_tools_get_nothing():
+    text = text_of(load("phi-4-mini-marked"), [system("Zsys."), user("hi")])
+    assert text.startswith("<|system|>Zsys.<|end|>")
+    assert "tool_call" not in text
+
+
+def test_templates_that_refuse_short_ids_get_nine_characters():
+    text = text_of(load("mistral-small-3.1"), [user("a"), calling(call_id="x"), result(call_id="x")], [SEARCH])
+    assert "[TOOL_CALLS]" in text
+    assert "found" in text
+
+
+@pytest.mark.parametrize("name", ["gpt-oss", "lfm2.5", "qwen3", "command-r7b"])
+def test_text_beside_a_call_is_kept(name: str):
+    turn = assistant(
+        "Zwords.", reasoning_content="Zthought.", tool_calls=(ToolCall(id="1", name="search", arguments="{}"),)
+    )
+    text = text_of(load(name), [user("hi"), turn, result(call_id="1")], [SEARCH])
+    assert "Zwords." in text
+    if name == "lfm2.5":
+        assert "<think>Zthought.</think>Zwords.<|tool_call_start|>" in text
+    if name == "gpt-oss":
+        assert "<|channel|>analysis<|message|>Zthought.\n\nZwords.<|end|>" in text

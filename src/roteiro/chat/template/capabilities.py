@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from roteiro.chat.template.budget import Budget
@@ -31,7 +31,7 @@ _TOOL = "zlookupz"
 _DESCRIPTION = "Zdescriptionz of a tool."
 _KEY, _VALUE = "zkeyz", "zvaluez"
 _LONG_ID = "call_0123456789abcdefzz"
-_NINE_ID = "abcdEF12"
+_IDS = {"any": _LONG_ID, "nine": "abcdEF12", "short": "a"}
 
 PROBE_TOOL: dict[str, Any] = {
     "type": "function",
@@ -71,6 +71,7 @@ class Capabilities:
         thinking_switch: `enable_thinking` changes the prompt.
         effort: `reasoning_effort` changes it.
         thinking_field, tool_plan_field: the text names these keys of an assistant message.
+        one_text_with_calls: beside calls it takes a thought or a text, and refuses both.
     """
 
     string_content: bool = True
@@ -94,6 +95,7 @@ class Capabilities:
     effort: bool = False
     thinking_field: bool = False
     tool_plan_field: bool = False
+    one_text_with_calls: bool = False
 
     def as_props(self) -> dict[str, bool]:
         """The map that `/props` shows as `chat_template_caps`."""
@@ -176,7 +178,7 @@ class _Probe:
 class _CallShape:
     """One way to write a call into history."""
 
-    ids: CallIds
+    ids: CallIds | Literal["short"]
     empty: Literal[""] | None
     as_object: bool
 
@@ -204,7 +206,7 @@ class _CallShape:
         }
 
     def _call_id(self, number: int) -> str:
-        return f"{_NINE_ID if self.ids == 'nine' else _LONG_ID}{number}"
+        return f"{_IDS[self.ids]}{number}"
 
 
 _CALL_SHAPES: tuple[_CallShape, ...] = tuple(
@@ -220,21 +222,28 @@ def _find_calls(probe: _Probe, source: str) -> dict[str, Any]:
     user = _user(_USER)
     for shape in _CALL_SHAPES:
         turn = shape.turn(_TOOL)
-        text = probe.text([user, turn], tools=True)
-        text = text or probe.text([user, turn, shape.result()], tools=True)
-        if _call_is_right(probe, text):
-            return _call_details(probe, source, shape)
+        histories = ([user, turn], [user, turn, shape.result()])
+        if any(_call_is_right(probe, probe.text(history, tools=True)) for history in histories):
+            return _call_details(probe, source, _with_safe_ids(probe, shape))
     return {"tool_calls": False, "tool_results": False}
+
+
+def _with_safe_ids(probe: _Probe, shape: _CallShape) -> _CallShape:
+    """Some templates take long ids and refuse short ones; nine characters suit them."""
+    short = replace(shape, ids="short")
+    if shape.ids == "any" and not probe.text([_user(_USER), short.turn(_TOOL), short.result()]):
+        return replace(shape, ids="nine")
+    return shape
 
 
 def _call_is_right(probe: _Probe, text: str) -> bool:
     """The arguments stand there as JSON, XML or bare values, not as a Python or doubly quoted text."""
-    stated = probe.text([_user(_USER)], tools=True).count(_KEY)
+    stated = probe.text([_user(_USER)], tools=True)
+    wrong = (f"{{'{_KEY}'", f'\\"{_KEY}')
     return (
         _VALUE in text
-        and text.count(_KEY) > stated
-        and f"{{'{_KEY}'" not in text
-        and f'\\"{_KEY}' not in text
+        and text.count(_KEY) > stated.count(_KEY)
+        and all(text.count(form) <= stated.count(form) for form in wrong)
     )
 
 
@@ -246,6 +255,7 @@ def _call_details(probe: _Probe, source: str, shape: _CallShape) -> dict[str, An
     found = probe.text([user, turn, result], tools=True)
     named = found.count(_TOOL) > probe.text([user], tools=True).count(_TOOL)
     by_function = shape.ids == "any" and not named and _LONG_ID in found
+    thinking = {**spoken, "thinking": _THOUGHT, "reasoning_content": _THOUGHT}
     several = probe.shows([user, shape.turn(_TOOL, "zsecondz"), result], "zsecondz", tools=True)
     return {
         "tool_calls": True,
@@ -255,6 +265,7 @@ def _call_details(probe: _Probe, source: str, shape: _CallShape) -> dict[str, An
         "empty_content": shape.empty,
         "text_with_calls": probe.shows([user, spoken, result], _REPLY, _VALUE, tools=True),
         "call_ids": "function" if by_function else shape.ids,
+        "one_text_with_calls": not probe.text([user, thinking, result], tools=True),
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from roteiro.chat.template.budget import Budget
 from roteiro.chat.template.capabilities import Capabilities, find_capabilities
-from roteiro.chat.template.sandbox import Program, compile_source
+from roteiro.chat.template.sandbox import Program, TemplateRunaway, compile_source
 from roteiro.errors import TemplateError
 
 # What llama.cpp takes for a model without a template.
@@ -23,6 +23,12 @@ CHATML = """{%- for message in messages -%}
 {%- if add_generation_prompt -%}
 {{- '<|im_start|>assistant\\n' -}}
 {%- endif -%}"""
+
+_TRIAL_SECONDS = 1.0
+_PLAIN_CONVERSATIONS = (
+    [{"role": "user", "content": "hi"}],
+    [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}],
+)
 
 _NO_TEMPLATE = "The model carries no chat template; ChatML is used, which it may not know."
 
@@ -91,10 +97,35 @@ class ChatTemplate:
         }
         if tools:
             known["tools"] = list(tools)
-        else:
-            # Absent rather than empty: some templates ask `is defined`, others compare with none.
+        elif self._takes_none_for_tools:
             known["tools"] = None
+        else:
+            known.pop("tools", None)
         return self._program.run(known, budget=budget or Budget(), now=clock)
+
+    @cached_property
+    def _takes_none_for_tools(self) -> bool:
+        """What stands for no tools: none, as transformers gives it, or nothing at all, as llama.cpp does.
+
+        Published templates are written for one of them; some fail with the other.
+        """
+        budget = Budget(_TRIAL_SECONDS)
+        return not any(
+            self._fails(messages, {"tools": None}, budget) and not self._fails(messages, {}, budget)
+            for messages in _PLAIN_CONVERSATIONS
+        )
+
+    def _fails(
+        self, messages: list[dict[str, str]], variables: dict[str, Any], budget: Budget
+    ) -> bool:
+        known = {"bos_token": "", "eos_token": "", **variables, "messages": messages}
+        try:
+            self._program.run(known, budget=budget, now=datetime.now().astimezone())
+        except TemplateRunaway:
+            return False  # nothing can be learnt from it
+        except TemplateError:
+            return True
+        return False
 
     def _probe(
         self,
