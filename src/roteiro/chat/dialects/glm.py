@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.region import Calls, Grammar, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps
-from roteiro.chat.dialects.tag_calls import read_name, read_text_value, text_value
+from roteiro.chat.dialects.tag_calls import KEY, read_name, read_text_value, text_value
 from roteiro.chat.dialects.typed_values import declared_kinds
 
 
@@ -80,7 +80,7 @@ def _read_call(source: Source, calls: Calls, form: PairForm) -> Steps[None]:
     while (yield from source.ahead((form.key[0],))):
         yield from source.skip_space()
         yield from source.expect(form.key[0])
-        key = yield from read_name(source)
+        key = yield from read_name(source, pattern=KEY)
         yield from source.expect(form.key[1])
         yield from source.skip_space()
         yield from source.expect(form.value[0])

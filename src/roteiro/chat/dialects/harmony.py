@@ -16,7 +16,7 @@ from roteiro.chat.dialects.source import Malformed, Source, Steps
 from roteiro.chat.dialects.tag_calls import read_name
 
 _START, _CHANNEL, _MESSAGE = "<|start|>assistant", "<|channel|>", "<|message|>"
-_TO = "to=functions."
+_TO, _NAMESPACE = "to=", "functions."
 _ENDS = ("<|call|>", "<|end|>")
 _CHANNELS = ("commentary", "analysis")
 _FORMATS = ("<|constrain|>json", "json", "code")
@@ -24,7 +24,7 @@ _FORMATS = ("<|constrain|>json", "json", "code")
 _OPENERS = (
     *(f"{start}{_CHANNEL}{channel} {_TO}" for start in ("", _START) for channel in _CHANNELS),
     f"{_START} {_TO}",
-    f" {_TO}",  # the generation prompt ends with the role, and the recipient comes next
+    f" {_TO}{_NAMESPACE}",  # the generation prompt ends with the role, and the recipient comes next
 )
 
 
@@ -36,7 +36,7 @@ def _read(source: Source, calls: Calls) -> Steps[None]:
         if part == _CHANNEL:
             yield from source.choose(_CHANNELS)
         elif part == _TO and not name:
-            name = yield from read_name(source)
+            name = yield from _read_recipient(source, calls)
         elif part is None or part == _TO:
             raise Malformed
     yield from source.skip_space()
@@ -50,9 +50,18 @@ def _read(source: Source, calls: Calls) -> Steps[None]:
         source.mark()
 
 
+def _read_recipient(source: Source, calls: Calls) -> Steps[str]:
+    """The function's name; models leave the namespace out at times, built-in tools have another one."""
+    recipient = yield from read_name(source)
+    if not recipient.startswith(_NAMESPACE) and recipient not in calls.tools:
+        raise Malformed
+    return recipient.removeprefix(_NAMESPACE)
+
+
 def _render(calls: Sequence[ParsedCall]) -> str:
     return f"<|call|>{_START}".join(
-        f"{_CHANNEL}commentary {_TO}{call.name} <|constrain|>json{_MESSAGE}{call.arguments}" for call in calls
+        f"{_CHANNEL}commentary {_TO}{_NAMESPACE}{call.name} <|constrain|>json{_MESSAGE}{call.arguments}"
+        for call in calls
     )
 
 

@@ -13,7 +13,7 @@ from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.json_scan import scan_value
 from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps
-from roteiro.chat.dialects.tag_calls import read_name, text_value
+from roteiro.chat.dialects.tag_calls import KEY, read_name, text_value
 from roteiro.chat.dialects.typed_values import STRING, Declared, ValueWriter, declared, json_text
 
 _MARK = "]<]minimax[>["
@@ -57,7 +57,7 @@ def _read_call(source: Source, calls: Calls) -> Steps[None]:
         if tag == _CALL_END:
             calls.write("}")
             return
-        key = yield from read_name(source)
+        key = yield from read_name(source, pattern=KEY)
         yield from source.expect(">")
         calls.write(f"{separator}{json.dumps(key, ensure_ascii=False)}: ")
         separator = ", "
@@ -90,7 +90,7 @@ def _read_element(source: Source, key: str, place: Declared, depth: int) -> Step
         if (yield from source.choose(("/",))):
             yield from source.expect(f"{key}>")
             break
-        child = yield from read_name(source)
+        child = yield from read_name(source, pattern=KEY)
         yield from source.expect(">")
         is_item = child == _ITEM and place.member(child).schema is None
         inner = place.items() if is_item else place.member(child)

@@ -20,6 +20,8 @@ from roteiro.chat.dialects.typed_values import STRING, Kinds, ValueWriter, decla
 
 # U+FF5C is the bar in DeepSeek's markers.
 NAME = re.compile(r"""[^\s<>{}\[\]()"'`,=|\uff5c]*""")
+# A parameter may be called almost anything (`tags[]`, `first name`); its tag says where the name ends.
+KEY = re.compile(r"[^<>\"\r\n]*")
 MAX_NAME_LENGTH = 256
 _SPACES = re.compile(r"[ \t]*")
 _CDATA = ("<![CDATA[", "]]>")
@@ -173,7 +175,7 @@ def _read_call(source: Source, calls: Calls, form: TagForm) -> Steps[bool]:
         if tag != form.parameter[0]:
             calls.write("}")
             return tag == form.section[1]
-        parameter = yield from read_name(source)
+        parameter = yield from read_name(source, pattern=KEY)
         calls.write(f"{separator}{json.dumps(parameter, ensure_ascii=False)}: ")
         separator = ", "
         kinds = declared_kinds(calls.tools.get(name), parameter)
