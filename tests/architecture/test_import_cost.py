@@ -16,7 +16,6 @@ HEAVY = (
     "networkx",
     "tree_sitter",
     "numpy",
-    "pydantic",
     "jinja2",
     "httpx",
     "mcp",

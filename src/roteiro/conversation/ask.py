@@ -2,8 +2,8 @@
 
 Roteiro looks the question up first and puts the few facts that answer it beside it (`tools.briefing`); what
 does not exist, it says itself. A strategy may also hand the model the tools and run the calls it makes,
-within a budget of rounds, tokens and time. The client sees one assistant message. Thread: event loop; the graph is
-asked in worker threads.
+within a budget of rounds, tokens and time. The client sees one assistant message. Thread: event loop; the
+graph is asked in worker threads.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -12,12 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from roteiro import __version__
 from roteiro.errors import InvalidRequest, RoteiroError
 from roteiro.server.access import AccessLog
 from roteiro.server.errors import respond
-from roteiro.server.lifespan import lifespan
+from roteiro.server.lifespan import Mounted, lifespan
 from roteiro.server.metrics import Metrics
 from roteiro.server.openapi import describe
 from roteiro.server.routes import chat, control, embeddings, health, introspection, models, text
@@ -47,12 +48,15 @@ BODIES: list[type[BaseModel]] = [
 ]
 
 
-def create_app(runtime: Runtime, *, keys: Sequence[str] = ()) -> FastAPI:
+def create_app(
+    runtime: Runtime, *, keys: Sequence[str] = (), mounts: Mapping[str, Mounted] | None = None
+) -> FastAPI:
     """Build the application around a runtime.
 
     Args:
         runtime: everything behind the front door; closed by the application's lifespan.
         keys: API keys, one of which every request must carry; none asks for none.
+        mounts: further applications by exact path (`/mcp`), behind the same middleware.
 
     Raises:
         ConfigError: an allowed host or origin cannot be one.
@@ -86,6 +90,9 @@ def create_app(runtime: Runtime, *, keys: Sequence[str] = ()) -> FastAPI:
     app.state.metrics = Metrics()
     for module in ROUTERS:
         app.include_router(module.router)
+    app.state.mounts = dict(mounts or {})
+    for path, mounted in app.state.mounts.items():
+        app.router.routes.append(Route(path, mounted, include_in_schema=False))
     describe(app, BODIES)
     return app
 

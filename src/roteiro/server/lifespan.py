@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any, Protocol
 
 from fastapi import FastAPI
 
 logger = logging.getLogger("roteiro.server")
 
 
+class Mounted(Protocol):
+    """An ASGI application beside the routes, with a life of its own."""
+
+    def run(self) -> AbstractAsyncContextManager[None]:
+        """Its life; entered once."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one request."""
+
+
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Start nothing (everything heavy waits for its first use); free everything at the end."""
+    """Start what is mounted (everything heavy waits for its first use); free everything at the end."""
     logger.debug("application_started")
     try:
-        yield
+        async with AsyncExitStack() as stack:
+            for mounted in app.state.mounts.values():
+                await stack.enter_async_context(mounted.run())
+            yield
     finally:
         await app.state.runtime.aclose()
         logger.debug("application_stopped")

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 from asyncio import Transport
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from roteiro.errors import ConfigError
 from roteiro.server.app import create_app
 from roteiro.server.errors import encode, shell_problem
+from roteiro.server.lifespan import Mounted
 from roteiro.server.listen import Listening, listen
 
 if TYPE_CHECKING:
@@ -94,12 +95,18 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def serve(runtime: Runtime, *, announce: Callable[[str], None]) -> None:
+def serve(
+    runtime: Runtime,
+    *,
+    announce: Callable[[str], None],
+    mounts: Mapping[str, Mounted] | None = None,
+) -> None:
     """Serve until a signal ends it; the runtime is closed when this returns.
 
     Args:
         runtime: everything behind the front door.
         announce: shows a line to whoever started the server.
+        mounts: further applications by path, behind the same middleware.
 
     Raises:
         ConfigError: a key file, host or origin cannot be used.
@@ -107,7 +114,7 @@ def serve(runtime: Runtime, *, announce: Callable[[str], None]) -> None:
     """
     settings = runtime.config.serve
     keys = read_keys(settings.api_key_file)
-    app = create_app(runtime, keys=keys)
+    app = create_app(runtime, keys=keys, mounts=mounts)
     listening = listen(settings.addr)
     config = uvicorn.Config(
         app,

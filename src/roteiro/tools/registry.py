@@ -56,6 +56,7 @@ class GraphTool(Generic[A]):
     def schema(self) -> dict[str, Any]:
         """The published JSON Schema of the arguments, without pydantic's titles."""
         schema: dict[str, Any] = _plain(self.arguments.model_json_schema())
+        schema.pop("description", None)  # the class's docstring is for us
         return schema
 
     def declaration(self) -> Tool:

@@ -150,7 +150,7 @@ def explanation(found: Explanation) -> list[str]:
         for kind, total in totals.items():
             of_kind = [end for end in edges if end.kind == kind]
             if of_kind:
-                lines.append(ends(node, of_kind, kind, total, incoming=incoming))  # type: ignore[arg-type]
+                lines.append(ends(node, of_kind, kind, total, incoming=incoming))
     if not found.incoming_by_kind.get("calls") and node.kind in ("fn", "method", "class"):
         lines.append(f"No caller of `{name_of(node)}` was found in this repository.")
     lines += [f"Decision: {name_of(record)} ({place(record)})." for record in found.decisions]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from roteiro.cli import output
 from roteiro.config import load_config
+from roteiro.errors import MissingExtra
+
+if TYPE_CHECKING:
+    from roteiro.runtime import Runtime
+    from roteiro.server.lifespan import Mounted
 
 app = typer.Typer(
     invoke_without_command=True,
@@ -74,10 +80,22 @@ def serve(
 
         runtime = build_runtime(config)
         runtime.catalog.check()
-        run(runtime, announce=output.notice)
+        run(runtime, announce=output.notice, mounts=_mounts(runtime))
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _mounts(runtime: Runtime) -> dict[str, Mounted]:
+    """MCP beside `/v1` where the user granted it; a narrowing that leaves no tool stops the start."""
+    mcp = runtime.config.mcp
+    if not mcp.http:
+        return {}
+    if importlib.util.find_spec("mcp") is None:
+        raise MissingExtra("mcp", "[mcp] http = true")
+    from roteiro.mcp_server.http import McpEndpoint
+
+    return {"/mcp": McpEndpoint(runtime.tools.narrowed(mcp.tools))}
 
 
 def _number_or_auto(text: str | None) -> int | str | None:

@@ -1,0 +1,1 @@
+"""The graph's queries over the Model Context Protocol: the same registry as the served model's."""
