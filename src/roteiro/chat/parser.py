@@ -55,6 +55,7 @@ class ChatParser:
         tools: what was advertised.
         stops: stop strings.
         generation_prompt_opened_reasoning: the prompt ends inside a thought.
+        already_written: what the prompt's end has of the turn's text (`RenderedPrompt.opener`).
         new_id: makes an id for a call that has none; a dialect's own maker goes first.
     """
 
@@ -66,6 +67,7 @@ class ChatParser:
         tools: Sequence[Tool] = (),
         stops: Sequence[str] = (),
         generation_prompt_opened_reasoning: bool = False,
+        already_written: str = "",
         new_id: Callable[[], str] = new_call_id,
     ) -> None:
         self._reasoning = reasoning
@@ -74,7 +76,10 @@ class ChatParser:
         self._new_id = new_id
         self._stops = StopMatcher(stops)
         self._state: _State = "text"
-        self._buffer = ""
+        self._buffer = already_written
+        self._silent = tuple(marker for dialect in dialects for marker in dialect.silent)
+        if reasoning is not None:
+            self._silent += reasoning.silent
         self._events: list[ChatEvent] = []
         self._region: CallRegion | None = None
         self._calls = 0
@@ -158,11 +163,9 @@ class ChatParser:
         return keep
 
     def _text_markers(self) -> list[str]:
-        markers = list(self._openers)
-        if self._reasoning is not None:
-            markers.extend(self._reasoning.silent)
-            if self._may_think():
-                markers.append(self._reasoning.start)
+        markers = [*self._openers, *self._silent]
+        if self._reasoning is not None and self._may_think():
+            markers.append(self._reasoning.start)
         return markers
 
     def _may_think(self) -> bool:
@@ -185,8 +188,8 @@ class ChatParser:
         dialect = self._openers.get(marker)
         if dialect is not None:
             return not self._at_line_start(marker, dialect) or self._starts_line(before)
-        assert self._reasoning is not None
-        if marker != self._reasoning.start or self._reasoning.anywhere:
+        reasoning = self._reasoning
+        if reasoning is None or marker != reasoning.start or reasoning.anywhere:
             return True
         return not before.strip()
 
@@ -205,9 +208,8 @@ class ChatParser:
             self._open_call(marker)
             return
         self._buffer = self._buffer[len(marker) :]
-        assert self._reasoning is not None
         self._release_stops()
-        if marker == self._reasoning.start:
+        if self._reasoning is not None and marker == self._reasoning.start:
             self._state, self._thought = "reasoning", False
             self._space = ""
         elif not self._answered:

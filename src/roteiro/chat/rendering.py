@@ -89,12 +89,14 @@ class RenderedPrompt:
         reasoning_open: the prompt ends inside a thought.
         tools: how the tools were stated.
         prefill: the assistant's text that is continued, "" for none.
+        opener: a call marker that the generation prompt ends in; the parser must be told of it.
     """
 
     parts: Parts
     reasoning_open: bool = False
     tools: ToolsStated = "none"
     prefill: str = ""
+    opener: str = ""
 
     @property
     def text(self) -> str:
@@ -139,6 +141,7 @@ def render_prompt(
         reasoning_open=_is_open(parts, continued, options),
         tools=stated,
         prefill=(continued.content or "") if continued is not None else "",
+        opener=_opener_at_end(parts, options.dialect) if continued is None else "",
     )
 
 
@@ -308,6 +311,12 @@ def _continuation(message: Message, prompt: str, options: RenderOptions) -> Part
 
 def _ends_open(prompt: str, reasoning: Reasoning) -> bool:
     return prompt.rstrip().endswith(reasoning.start)
+
+
+def _opener_at_end(parts: Parts, dialect: Dialect | None) -> str:
+    if dialect is None or not parts or dialect.envelope.line_start:
+        return ""
+    return next((o for o in dialect.envelope.openers if parts[-1][0].endswith(o)), "")
 
 
 def _is_open(parts: Parts, continued: Message | None, options: RenderOptions) -> bool:

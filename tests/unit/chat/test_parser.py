@@ -286,3 +286,15 @@ def test_the_parser_knows_when_the_model_thinks():
     assert parser.in_reasoning
     parser.receive_text("x</think>")
     assert not parser.in_reasoning
+
+
+def test_a_marker_that_the_prompt_ends_in_belongs_to_the_turn():
+    def say(text: str) -> list[ChatEvent]:
+        parser = ChatParser(
+            dialects=(by_name("functionary_v3.2"),), tools=TOOLS, already_written=">>>", new_id=lambda: "id0"
+        )
+        return join([event for piece in text for event in parser.receive_text(piece)] + parser.finish("end"))
+
+    assert say('search\n{"q": "x"}') == call()
+    assert say("all\nhello") == [TextDelta(text="hello")]
+    assert say('all\nhello>>>search\n{"q": "x"}') == [TextDelta(text="hello"), *call()]

@@ -375,7 +375,9 @@ def test_templates_that_want_nothing_for_no_tools_get_nothing():
 
 
 def test_templates_that_refuse_short_ids_get_nine_characters():
-    text = text_of(load("mistral-small-3.1"), [user("a"), calling(call_id="x"), result(call_id="x")], [SEARCH])
+    text = text_of(
+        load("mistral-small-3.1"), [user("a"), calling(call_id="x"), result(call_id="x")], [SEARCH]
+    )
     assert "[TOOL_CALLS]" in text
     assert "found" in text
 
@@ -383,7 +385,9 @@ def test_templates_that_refuse_short_ids_get_nine_characters():
 @pytest.mark.parametrize("name", ["gpt-oss", "lfm2.5", "qwen3", "command-r7b"])
 def test_text_beside_a_call_is_kept(name: str):
     turn = assistant(
-        "Zwords.", reasoning_content="Zthought.", tool_calls=(ToolCall(id="1", name="search", arguments="{}"),)
+        "Zwords.",
+        reasoning_content="Zthought.",
+        tool_calls=(ToolCall(id="1", name="search", arguments="{}"),),
     )
     text = text_of(load(name), [user("hi"), turn, result(call_id="1")], [SEARCH])
     assert "Zwords." in text
@@ -391,3 +395,9 @@ def test_text_beside_a_call_is_kept(name: str):
         assert "<think>Zthought.</think>Zwords.<|tool_call_start|>" in text
     if name == "gpt-oss":
         assert "<|channel|>analysis<|message|>Zthought.\n\nZwords.<|end|>" in text
+
+
+def test_a_call_marker_at_the_prompts_end_is_told():
+    options = RenderOptions(dialect=by_name("functionary_v3.2"))
+    assert render_prompt(load("functionary-3.2"), [user("hi")], [SEARCH], options).opener == ">>>"
+    assert render_prompt(load("qwen3"), [user("hi")], [SEARCH], RenderOptions(dialect=HERMES)).opener == ""

@@ -104,6 +104,7 @@ class Dialect:
         render: one turn's calls as the model would write them; the inverse of the reader.
         instruction: how to write a call in this form, for the generic preamble; "" where the family's
             own template always says it.
+        silent: markers of the family that are neither answer nor call (`>>>all`); they vanish.
         call_id: makes an id this family's templates accept (Mistral: nine alphanumerics).
     """
 
@@ -112,4 +113,5 @@ class Dialect:
     reader: Callable[[Sequence[Tool]], CallReader]
     render: Callable[[Sequence[ParsedCall]], str]
     instruction: str = ""
+    silent: tuple[str, ...] = ()
     call_id: Callable[[], str] | None = None

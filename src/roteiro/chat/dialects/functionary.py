@@ -64,4 +64,5 @@ FUNCTIONARY = Dialect(
     envelope=Envelope(openers=(_RECIPIENT,), closing="self_closing"),
     reader=region_reader(one_after_another(_read_recipient, (_RECIPIENT,)), unmarked=True),
     render=_render_recipient,
+    silent=(f"{_RECIPIENT}all\n",),
 )

@@ -115,9 +115,7 @@ class ChatTemplate:
             for messages in _PLAIN_CONVERSATIONS
         )
 
-    def _fails(
-        self, messages: list[dict[str, str]], variables: dict[str, Any], budget: Budget
-    ) -> bool:
+    def _fails(self, messages: list[dict[str, str]], variables: dict[str, Any], budget: Budget) -> bool:
         known = {"bos_token": "", "eos_token": "", **variables, "messages": messages}
         try:
             self._program.run(known, budget=budget, now=datetime.now().astimezone())
