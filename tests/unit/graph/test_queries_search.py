@@ -67,6 +67,14 @@ def test_exact_says_that_something_bears_the_very_name(store: GraphStore) -> Non
     assert not search(store, "Clien").exact
 
 
+def test_names_that_nothing_bears_are_told(store: GraphStore) -> None:
+    found = search(store, "where is RetryClient defined, and does Client.send or mask_secrets use it?")
+    assert found.undefined == ("RetryClient",)
+    assert found.hits
+    assert search(store, "pkg/client.py").undefined == ()
+    assert search(store, "maskSecrets and CLIENT").undefined == ("maskSecrets",)
+
+
 def test_kinds_narrow_hits_and_total(store: GraphStore) -> None:
     found = search(store, "transport", kinds=["adr", "class"])
     assert {hit.node.kind for hit in found.hits} == {"adr", "class"}

@@ -40,6 +40,8 @@ def command(
 def _print(result: SearchResult, offset: int) -> None:
     for word, others in result.corrected.items():
         output.notice(f"nothing has {word!r}; searched for {', '.join(others)}")
+    if result.undefined:
+        output.notice(f"nothing is called {' or '.join(result.undefined)}")
     if not result.hits:
         output.notice(f"nothing found for {result.query!r}" if not result.total else "no hits on this page")
         return

@@ -152,8 +152,11 @@ class _Lists:
         return max(_LEAST_BOUND, int(self._nodes * share))
 
     def _telling(self, borne: int) -> float:
-        """How much a word tells: the logarithm of how rare it is."""
-        return math.log(1.0 + self._nodes / (1.0 + borne))
+        """How much a word tells: the logarithm of how rare it is, rare words raised.
+
+        A question has many common words and few rare ones; in sum the common ones must not win.
+        """
+        return float(math.log(1.0 + self._nodes / (1.0 + borne)) ** 1.5)
 
 
 def _sums(

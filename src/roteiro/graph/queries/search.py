@@ -7,6 +7,7 @@ Thread: any.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -47,7 +48,8 @@ class SearchResult:
     """One page of hits; `total` counts them all.
 
     `corrected` says what was searched for in place of words that occur nowhere. `exact` tells whether
-    a hit bears the text itself as its name.
+    a hit bears the text itself as its name. `undefined` are the names that the query spells out and
+    nothing in the graph bears: whatever was found instead, they are not defined here.
     """
 
     query: str
@@ -55,6 +57,7 @@ class SearchResult:
     hits: tuple[SearchHit, ...]
     exact: bool
     corrected: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    undefined: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
         """The promised shape."""
@@ -63,6 +66,7 @@ class SearchResult:
             total=self.total,
             exact=self.exact,
             corrected={word: list(others) for word, others in self.corrected.items()},
+            undefined=list(self.undefined),
             hits=[hit.to_json() for hit in self.hits],
         )
 
@@ -108,7 +112,8 @@ def _search(store: GraphStore, asked: Asked, within: set[int] | None, wanted: sl
         corrected = corrections(store, [asked.spellings[term] for term in asked.terms])
         asked = _corrected(asked, corrected)
         evidence = gather(store, asked, within=within) if corrected else evidence
-    named = _named(store, asked, within)
+    named, undefined = _named(store, asked)
+    named = [number for number in named if within is None or number in within]
     chosen = list(dict.fromkeys([*named, *evidence.likeliest(RESCORED)]))
     best = _rescored(store, chosen, asked, evidence.terms)
     total = len(evidence.points) + sum(number not in evidence.points for number in named)
@@ -117,7 +122,9 @@ def _search(store: GraphStore, asked: Asked, within: set[int] | None, wanted: sl
         best += [(number, 0.0) for number in evidence.ranked() if number not in first]
     hits = _hits(store, best[wanted], evidence)
     exact = any(node.name == asked.text for node in store.nodes(named).values())
-    return SearchResult(query=text, total=total, hits=hits, exact=exact, corrected=corrected)
+    return SearchResult(
+        query=text, total=total, hits=hits, exact=exact, corrected=corrected, undefined=undefined
+    )
 
 
 def _corrected(asked: Asked, corrected: dict[str, tuple[str, ...]]) -> Asked:
@@ -128,17 +135,22 @@ def _corrected(asked: Asked, corrected: dict[str, tuple[str, ...]]) -> Asked:
     return replace(asked, terms=tuple(spellings), spellings=spellings)
 
 
-def _named(store: GraphStore, asked: Asked, within: set[int] | None) -> list[int]:
-    """Nodes that the text names outright; words alone might miss them (`e`, `__init__`, paths)."""
-    names = dict.fromkeys([asked.text, *asked.names])
+def _named(store: GraphStore, asked: Asked) -> tuple[list[int], tuple[str, ...]]:
+    """Nodes that the text names outright, and the names that none bears.
+
+    Words alone might miss the nodes (`e`, `__init__`, paths).
+    """
     numbers: set[int] = set()
-    for name in names:
-        last = name.replace("::", ".").replace("#", ".").replace("->", ".").rpartition(".")[2]
+    undefined: list[str] = []
+    for name in dict.fromkeys([asked.text, *asked.names]):
+        last = re.split(r"\.|::|#|->", name)[-1]
         found = store.ids_by_name(name, limit=NAMED) or store.ids_by_name(last, limit=NAMED)
         numbers.update(found)
+        if not found and name in asked.names and not store.nodes_by_name(last, ignore_case=True):
+            undefined.append(name)
     keys = [asked.text, f"file:{asked.text}", f"doc:{asked.text}"]
-    numbers.update(store.node_ids(keys).values())
-    return [number for number in sorted(numbers) if within is None or number in within]
+    paths = store.node_ids(keys).values()
+    return sorted(numbers.union(paths)), () if paths else tuple(undefined)
 
 
 def _rescored(
