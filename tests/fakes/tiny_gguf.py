@@ -1,4 +1,4 @@
-"""Makes tiny GGUFs with random weights: attention, sliding-window and recurrent, with a byte vocabulary.
+"""Makes tiny GGUFs with random weights and a byte vocabulary: attention, sliding-window, recurrent, BERT.
 
 Their text is nonsense; their memory behaves like that of the large ones. A fixed seed makes a file's bytes
 the same every time.
@@ -20,8 +20,13 @@ KV_HEADS = 2
 HEAD_WIDTH = WIDTH // HEADS
 HIDDEN = 128
 
-TinyKind = Literal["attention", "swa", "recurrent"]
-ARCHITECTURES: dict[TinyKind, str] = {"attention": "llama", "swa": "gemma3", "recurrent": "mamba"}
+TinyKind = Literal["attention", "swa", "recurrent", "bert"]
+ARCHITECTURES: dict[TinyKind, str] = {
+    "attention": "llama",
+    "swa": "gemma3",
+    "recurrent": "mamba",
+    "bert": "bert",
+}
 
 
 def make_tiny(
@@ -38,9 +43,12 @@ def make_tiny(
     vocabulary = _add_vocabulary(writer)
     weights = _Weights(writer, seed)
     weights.add("token_embd.weight", vocabulary, WIDTH, scale=1.0)
-    weights.ones("output_norm.weight", WIDTH)
+    if kind != "bert":
+        weights.ones("output_norm.weight", WIDTH)
     if kind == "recurrent":
         _add_mamba(writer, weights)
+    elif kind == "bert":
+        _add_bert(writer, weights, window)
     else:
         _add_transformer(writer, weights, sliding_window if kind == "swa" else 0)
     writer.write_header_to_file()
@@ -139,3 +147,33 @@ def _add_mamba(writer: gguf.GGUFWriter, weights: _Weights) -> None:
         weights.exact(f"{block}.ssm_a", decay)
         weights.ones(f"{block}.ssm_d", inner)
         weights.add(f"{block}.ssm_out.weight", WIDTH, inner)
+
+
+def _add_bert(writer: gguf.GGUFWriter, weights: _Weights, window: int) -> None:
+    writer.add_feed_forward_length(HIDDEN)
+    writer.add_head_count(HEADS)
+    writer.add_layer_norm_eps(1e-12)
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    writer.add_token_type_count(2)
+    weights.add("position_embd.weight", window, WIDTH, scale=0.1)
+    weights.add("token_types.weight", 2, WIDTH, scale=0.1)
+    _add_norm(weights, "token_embd_norm")
+    for layer in range(LAYERS):
+        block = f"blk.{layer}"
+        for name in ("attn_q", "attn_k", "attn_v", "attn_output"):
+            _add_dense(weights, f"{block}.{name}", WIDTH, WIDTH)
+        _add_dense(weights, f"{block}.ffn_up", HIDDEN, WIDTH)
+        _add_dense(weights, f"{block}.ffn_down", WIDTH, HIDDEN)
+        _add_norm(weights, f"{block}.attn_output_norm")
+        _add_norm(weights, f"{block}.layer_output_norm")
+
+
+def _add_norm(weights: _Weights, name: str) -> None:
+    weights.ones(f"{name}.weight", WIDTH)
+    weights.add(f"{name}.bias", WIDTH, scale=0.01)
+
+
+def _add_dense(weights: _Weights, name: str, rows: int, columns: int) -> None:
+    weights.add(f"{name}.weight", rows, columns)
+    weights.add(f"{name}.bias", rows, scale=0.01)
