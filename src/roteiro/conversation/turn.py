@@ -187,7 +187,7 @@ class Turn:
                 client=self._request.client,
             ),
         )
-        reading = _Reading(self._parser(open_thought=open_thought), self._profile)
+        reading = _Reading(self._parser(prompt.rendered), self._profile)
         async with aclosing(generation):
             async for event in generation:
                 match event:
@@ -205,14 +205,15 @@ class Turn:
 
     # ---------------------------------------------------------------------------------------------
 
-    def _parser(self, *, open_thought: bool) -> ChatParser:
+    def _parser(self, prompt: RenderedPrompt) -> ChatParser:
         hidden = self._request.reasoning.in_content
         return ChatParser(
             reasoning=None if hidden else self._profile.reasoning,
             dialects=self._profile.dialects,
             tools=self._tools,
             stops=self._request.stop,
-            generation_prompt_opened_reasoning=open_thought,
+            generation_prompt_opened_reasoning=prompt.reasoning_open,
+            already_written=prompt.opener,
         )
 
     def _may_think(self) -> bool:
