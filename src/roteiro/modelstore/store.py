@@ -30,7 +30,7 @@ from roteiro.modelstore.importing import ImportMethod, ImportResult
 from roteiro.modelstore.index import Entries, Entry
 from roteiro.modelstore.parts import USABLE_ID, default_id, find_parts, identify, stamp
 from roteiro.modelstore.probe import ChildProbe
-from roteiro.modelstore.record import FileIdentity, ModelKind, ModelRecord
+from roteiro.modelstore.record import FileIdentity, GgufHeader, ModelKind, ModelRecord
 from roteiro.modelstore.verdicts import ProbeVerdict, Verdicts
 
 SYMLINK_WARNING = (
@@ -139,24 +139,15 @@ class ModelStore:
         with self._folders.reported(), self._folders.staging() as staging:
             method = staging.fill(files.parts, wanted, copy=copy)
             identity = identify(staging.parts)
+            # Of the very bytes that were hashed: the source may have been replaced meanwhile.
+            header = find_parts(staging.parts[0]).header
             with self._folders.lock():
-                entries = dict(self._folders.reconciled())
+                entries = self._folders.reconciled()
                 present = _same_bytes(entries, identity)
                 if present is not None:
                     return _already_there(present, model_id)
                 final_id = self._free_id(wanted, entries, exact=model_id is not None)
-                parts = staging.commit(final_id)
-                record = ModelRecord(
-                    id=final_id,
-                    path=parts[0],
-                    parts=parts,
-                    size=identity.size,
-                    kind=kind_of(files.header),
-                    header=files.header,
-                    identity=identity,
-                    source=source,
-                    created=int(time.time()),
-                )
+                record = _record(final_id, staging.commit(final_id), header, identity, source)
                 self._folders.write({**entries, final_id: Entry(record=record)})
         return ImportResult(record=record, method=method, warnings=_warnings(path, wanted, final_id, method))
 
@@ -275,6 +266,22 @@ class ModelStore:
         while self._folders.is_taken(f"{wanted}-{number}", entries):
             number += 1
         return f"{wanted}-{number}"
+
+
+def _record(
+    model_id: str, parts: tuple[Path, ...], header: GgufHeader, identity: FileIdentity, source: str
+) -> ModelRecord:
+    return ModelRecord(
+        id=model_id,
+        path=parts[0],
+        parts=parts,
+        size=identity.size,
+        kind=kind_of(header),
+        header=header,
+        identity=identity,
+        source=source,
+        created=int(time.time()),
+    )
 
 
 def _is_there(record: ModelRecord) -> bool:
