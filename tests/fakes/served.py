@@ -13,6 +13,7 @@ from typing import Any
 
 import httpx
 import uvicorn
+from blockbuster import blockbuster_ctx
 
 from fakes import gguf_files as g
 from fakes.conversations import HERMES_TEMPLATE
@@ -60,13 +61,14 @@ def make_runtime(
 
 @asynccontextmanager
 async def client_of(runtime: Runtime, *, keys: Sequence[str] = ()) -> AsyncIterator[httpx.AsyncClient]:
-    """A client straight into the application; closes the runtime."""
+    """A client straight into the application; nothing of Roteiro may block the loop. Closes the runtime."""
     transport = httpx.ASGITransport(create_app(runtime, keys=keys), raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(
             transport=transport, base_url="http://127.0.0.1:8017", timeout=15
         ) as client:
-            yield client
+            with blockbuster_ctx("roteiro"):
+                yield client
     finally:
         await runtime.aclose()
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from blockbuster import blockbuster_ctx
 
 from fakes.conversations import THINKING_TEMPLATE
 from fakes.served import CHAT, HELLO, client_of, events_of, make_runtime, text_of
@@ -24,12 +22,6 @@ TOOL = {
     },
 }
 CALL = '<tool_call>\n{"name": "search", "arguments": {"q": "main"}}\n</tool_call>'
-
-
-@pytest.fixture(autouse=True)
-def nothing_blocks_the_loop() -> Iterator[None]:
-    with blockbuster_ctx("roteiro.server"):
-        yield
 
 
 async def test_a_body_has_the_shape_that_clients_know(tmp_path: Path) -> None:
