@@ -6,8 +6,7 @@ Thread: any; blocks on the store and on the files it reads.
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roteiro.graph.model import Node, NodeKind
@@ -15,14 +14,14 @@ from roteiro.graph.queries.asked import take_apart
 from roteiro.graph.queries.search import search
 from roteiro.graph.queries.thesaurus import synonyms
 from roteiro.graph.store import GraphStore
-from roteiro.graph.words import compact, stem, terms
+from roteiro.graph.words import stem, terms
 from roteiro.tools import wording
-from roteiro.tools.briefing.subjects import is_test, match_of
+from roteiro.tools.briefing.mentions import LINE_CHARACTERS, lines_with
+from roteiro.tools.briefing.subjects import is_test
 
 # Sections looked into, and lines handed over.
 SECTIONS = 40
 LINES = 3
-_LINE_CHARACTERS = 240
 _OCCURRENCES = 12
 RAREST = 3
 # Words that say where to look or how it is asked, not what is looked for.
@@ -80,9 +79,7 @@ def passages(store: GraphStore, question: str) -> list[str]:
 
 def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
     """Where a name that is no symbol here is written: files, enclosing symbols and lines."""
-    numbers = store.matching(match_of(name), limit=400)
-    nodes = list(store.nodes(numbers).values())
-    lines = list(_lines_with(store, name, nodes))
+    lines = lines_with(store, name)
     own = [item for item in lines if tests or not is_test(item[0].path)] or lines
     if not own:
         return []
@@ -121,7 +118,7 @@ def _passages(store: GraphStore, question: str) -> Iterable[Passage]:
             if hits and text and (node.path, number) not in seen:
                 seen.add((node.path, number))
                 yield Passage(
-                    heading=heading, path=node.path, line=number, text=text[:_LINE_CHARACTERS], score=score
+                    heading=heading, path=node.path, line=number, text=text[:LINE_CHARACTERS], score=score
                 )
 
 
@@ -149,25 +146,3 @@ def weights_of(store: GraphStore, question: str) -> dict[str, float]:
         for other in synonyms([word]).get(word, ()):
             weights[other] = max(weights.get(other, 0.0), _SYNONYM_SHARE * rarity)
     return weights
-
-
-def _lines_with(store: GraphStore, name: str, nodes: Sequence[Node]) -> Iterable[tuple[Node, int, str]]:
-    """(innermost node, line number, text) of every line that writes the name."""
-    last = re.split(r"[.#]|::|->", name)[-1]
-    pattern = re.compile(rf"(?<!\w){re.escape(last)}(?!\w)")
-    seen: dict[tuple[str, int], tuple[Node, int, str]] = {}
-    sources: dict[str, list[str]] = {}
-    for node in sorted(nodes, key=lambda n: (n.path, (n.end_line or 0) - (n.line or 0))):
-        if node.path not in sources:
-            sources[node.path] = (store.read_source(node.path) or "").splitlines()
-        lines = sources[node.path]
-        for number in range(node.line or 1, min(node.end_line or len(lines), len(lines)) + 1):
-            text = lines[number - 1]
-            if (node.path, number) not in seen and (pattern.search(text) or _spelled(last, text)):
-                seen[node.path, number] = (node, number, " ".join(text.split())[:_LINE_CHARACTERS])
-    return [seen[key] for key in sorted(seen)]
-
-
-def _spelled(name: str, text: str) -> bool:
-    """Whether the line writes the name in another case or with other separators (`max-retries`)."""
-    return len(name) > 5 and "-" in text and compact(name) in compact(text) and "-" in name

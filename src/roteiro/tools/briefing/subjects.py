@@ -13,7 +13,7 @@ from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.model import Node
 from roteiro.graph.queries.names import near_names, resolve_name
 from roteiro.graph.store import GraphStore
-from roteiro.graph.words import compact, stem, words
+from roteiro.tools.briefing.mentions import is_mentioned, last_part
 
 # A name that more symbols bear than this says little; the best few are enough.
 MAX_MEANINGS = 4
@@ -48,7 +48,7 @@ def find_subject(store: GraphStore, name: str) -> Subject:
     if nodes:
         return Subject(name=name, nodes=nodes)
     mentioned = is_mentioned(store, name)
-    near = () if mentioned else tuple(near_names(store, _last(name))[:3])
+    near = () if mentioned else tuple(near_names(store, last_part(name))[:3])
     return Subject(name=name, mentioned=mentioned, near=near)
 
 
@@ -56,18 +56,6 @@ def find_symbol(store: GraphStore, name: str) -> Subject:
     """What a plain word means if it is exactly a symbol's name; nothing else is looked for."""
     nodes = [node for node in store.nodes_by_name(name) if node.key.startswith("sym:")]
     return Subject(name=name, nodes=tuple(tests_last(nodes)[:MAX_MEANINGS]))
-
-
-def is_mentioned(store: GraphStore, name: str) -> bool:
-    """Whether the name occurs anywhere in the indexed text."""
-    return store.match_count(match_of(name)) > 0
-
-
-def match_of(name: str) -> str:
-    """An FTS5 expression for text that holds the last part of a name as an identifier."""
-    last = _last(name)
-    parts = words(last)
-    return f'"{compact(last)}"' if len(parts) > 1 else f'"{stem(parts[0]) if parts else compact(last)}"'
 
 
 def is_test(path: str) -> bool:
@@ -81,10 +69,6 @@ def tests_last(nodes: Iterable[Node]) -> list[Node]:
 
 
 # ------------------------------------------------------------------------------------------------
-
-
-def _last(name: str) -> str:
-    return re.split(r"[.#]|::|->", name.rstrip("().:#"))[-1] or name
 
 
 def _nodes(store: GraphStore, name: str) -> tuple[Node, ...]:
