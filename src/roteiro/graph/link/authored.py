@@ -5,6 +5,7 @@ Knows keys and headers' documents; binds a name only where exactly one thing bea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -13,6 +14,7 @@ from roteiro.graph.link.edges import EdgeSet
 from roteiro.graph.model import Edge
 
 _ADR: Final = "adr:"
+_NAME: Final = re.compile(r"[^\W\d][\w$.]*")
 
 
 class Authored:
@@ -57,6 +59,8 @@ class Authored:
             return keys[0] if keys else f"file:{path}"
         if path in self._known():
             return path
+        if _NAME.fullmatch(path) is None:
+            return None
         rows = self._symbols().get(path, [])
         return rows[0] if len(rows) == 1 else None
 

@@ -35,6 +35,7 @@ _STEP: Final = re.compile(r"\.[^.()\[\]]+|\(\)|\[\]")
 _HEAD: Final = re.compile(r"[^.()\[\]]+")
 _DEPTH: Final = 14
 _MAX_VALUES: Final = 8
+_BOUND_TO_SCOPE: Final = frozenset({"super", "this", "self", "cls", ""})
 _CLASS_FIRST: Final = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
 _ENTERED: Final = ("Iterator", "Generator", "Iterable", "AbstractContextManager", "ContextManager")
 
@@ -65,6 +66,7 @@ class Evaluator:
         self, table: FileTable, scope: int, expr: str, *, line: int = 0, self_type: ClassRef | None = None
     ) -> Values:
         """What `expr`, written at `scope` of a file, may stand for."""
+        scope, line, self_type = self._place(table, scope, expr, line, self_type)
         key = (table.path, scope, expr, line, self_type)
         found = self._known.get(key)
         if found is not None:
@@ -86,6 +88,20 @@ class Evaluator:
             self._known[key] = found
         return found
 
+    def _place(
+        self, table: FileTable, scope: int, expr: str, line: int, self_type: ClassRef | None
+    ) -> tuple[int, int, ClassRef | None]:
+        """The place in its widest form, so that what was worked out once serves the whole file."""
+        if "|" in expr:
+            return scope, line, self_type
+        head = parse(expr)[0]
+        if head not in table.repeated:
+            line = 0
+        if scope != FILE_SCOPE and head not in table.scoped and head not in _BOUND_TO_SCOPE:
+            if RULES[table.header.lang].lexical:
+                return FILE_SCOPE, line, None
+        return scope, line, self_type
+
     def _chain(
         self, table: FileTable, scope: int, expr: str, line: int, self_type: ClassRef | None
     ) -> Values:
@@ -93,7 +109,9 @@ class Evaluator:
         if not head or head[0] == "'":
             return ONLY_EXTERNAL if head != "'None" else NOTHING
         rules = RULES[table.header.lang]
-        special = self.world.system(table).head(table, scope, head)
+        special = (
+            self.world.system(table).head(table, scope, head) if rules.family == "rust" else None
+        )
         if special is not None:
             current: Values = special
         elif head in rules.super_names and (steps[:1] == ("()",) or not rules.explicit_self):

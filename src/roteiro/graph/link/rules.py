@@ -43,6 +43,11 @@ class Rules:
     suffixes: tuple[str, ...] = ("",)
     common_members: frozenset[str] = frozenset()
 
+    @property
+    def lexical(self) -> bool:
+        """Whether a name that only the file binds means the same everywhere in the file."""
+        return not self.implicit_members and self.modules in {"python", "ecma"}
+
 
 def _members(*types: type) -> frozenset[str]:
     return frozenset(name for kind in types for name in dir(kind))

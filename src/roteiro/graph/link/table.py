@@ -18,11 +18,13 @@ class FileTable:
 
     `names[scope][name]` lists what binds a name in a scope, in source order within each kind;
     `members[qualname][name]` what the type of that qualified name holds, `attributes[...]` the binds of
-    its fields, those set through `self` in its methods included.
+    its fields, those set through `self` in its methods included. `scoped` are the names that anything
+    but the file itself binds, `repeated` those that one scope binds more than once.
     """
 
     __slots__ = (
-        "attributes", "blocks", "defs", "header", "members", "names", "path", "qualnames", "stars",
+        "attributes", "blocks", "defs", "header", "members", "names", "path", "qualnames", "repeated",
+        "scoped", "stars",
     )  # fmt: skip
 
     def __init__(self, path: str, header: FileHeader, body: FileBody | None) -> None:
@@ -35,6 +37,8 @@ class FileTable:
         self.attributes: dict[str, dict[str, list[Bind]]] = {}
         self.qualnames: dict[str, int] = {}
         self.stars: list[Import] = []
+        self.scoped: set[str] = set()
+        self.repeated: set[str] = set()
         self._add_definitions()
         self._add_imports()
         self._add_binds(header.binds)
@@ -67,6 +71,10 @@ class FileTable:
             self.qualnames[qualname] = index
             if constructors and name == holder.rpartition(".")[2]:
                 continue  # a constructor is reached through its type
+            for parameter in row.params:
+                self.scoped.add(parameter[0])
+            if row.parent != FILE_SCOPE:
+                self.scoped.add(name)
             names = self.names.get(row.parent)
             if names is None:
                 names = self.names[row.parent] = {}
@@ -83,6 +91,8 @@ class FileTable:
                 self.stars.append(row)
             else:
                 self.names.setdefault(row.scope, {}).setdefault(row.local, []).append(row)
+                if row.scope != FILE_SCOPE:
+                    self.scoped.add(row.local)
 
     def _add_binds(self, binds: tuple[Bind, ...]) -> None:
         defs = self.defs
@@ -92,7 +102,12 @@ class FileTable:
                 holder = defs[scope].qualname.rpartition(".")[0] if scope < len(defs) else ""
                 name = name.rpartition(".")[2]
             else:
-                self.names.setdefault(scope, {}).setdefault(name, []).append(bind)
+                rows = self.names.setdefault(scope, {}).setdefault(name, [])
+                if rows:
+                    self.repeated.add(name)
+                rows.append(bind)
+                if scope != FILE_SCOPE:
+                    self.scoped.add(name)
                 holder = ""
                 if 0 <= scope < len(defs) and defs[scope].kind in CLASSES:
                     holder = defs[scope].qualname

@@ -37,13 +37,19 @@ class World:
         self.packages = Packages(headers)
         self.evaluator: Evaluator
         self._tables: dict[str, FileTable] = {}
+        self._closed: FileTable | None = None
         self._systems: dict[str, System] = {}
+        self._by_lang: dict[str, System] = {}
         self._asked: set[tuple[str, str]] = set()
         self._members: dict[tuple[str, str], Values] = {}
 
     def system(self, table: FileTable) -> System:
         """The system of a file's language family."""
-        return self._system(table.header.lang)
+        lang = table.header.lang
+        found = self._by_lang.get(lang)
+        if found is None:
+            found = self._by_lang[lang] = self._system(lang)
+        return found
 
     def _system(self, lang: str) -> System:
         rules = RULES[lang]
@@ -62,12 +68,16 @@ class World:
 
     def open(self, path: str, header: FileHeader, body: FileBody) -> FileTable:
         """The table of the file that is being linked, its body's names included."""
+        self._closed = self._tables.get(path)
         found = self._tables[path] = FileTable(path, header, body)
         return found
 
     def close(self, path: str) -> None:
         """Forget a file's body."""
-        self._tables.pop(path, None)
+        if self._closed is None:
+            self._tables.pop(path, None)
+        else:
+            self._tables[path] = self._closed
 
     # -- types -------------------------------------------------------------------------------------
 
