@@ -20,14 +20,12 @@ from roteiro.graph.content import VANISHED
 from roteiro.graph.extract import EXTRACTOR_VERSION
 from roteiro.graph.extract.facts import FileHeader
 from roteiro.graph.facts_map import Unpacked
-from roteiro.graph.link import Linker
 from roteiro.graph.model import SCHEMA
 from roteiro.graph.parcel import (
     Parcel,
     unpack_header,
     unpack_mentions,
 )
-from roteiro.graph.pool import extract_all, link_all
 from roteiro.graph.roots import Root, find_root
 from roteiro.graph.scan import FileStat, list_files
 from roteiro.graph.store.database import Unreadable, sync_lock
@@ -171,6 +169,11 @@ class _Run:
     def _extract(self, writer: GraphWriter, plan: Plan) -> _Outcome:
         """Put the changed files, as far as they can be read."""
         outcome = _Outcome()
+        if not plan.changed:
+            return outcome
+        # Imported where something changed: a look at an unchanged tree needs no workers.
+        from roteiro.graph.pool import extract_all
+
         tasks = [(task, file.size) for task, file in plan.changed.values()]
         self._progress("extract", 0, len(tasks))
         for done, parcel in enumerate(extract_all(self._root.path, tasks, jobs=self._jobs), start=1):
@@ -187,6 +190,9 @@ class _Run:
 
     def _link(self, writer: GraphWriter, former: dict[str, FileHeader], plan: Plan) -> int:
         """Resolve the references of the changed files and of those that a change can reach."""
+        from roteiro.graph.link import Linker
+        from roteiro.graph.pool import link_all
+
         headers = Unpacked(writer.headers(), unpack_header)
         linker = Linker(headers)
         paths = [path for path in plan.changed if path in headers]

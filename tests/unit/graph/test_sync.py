@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from roteiro.errors import NoGraph, StoreLocked, StoreTooNew
-from roteiro.graph import compare
+from roteiro.graph import compare, link
 from roteiro.graph import sync as sync_module
 from roteiro.graph.freshness import is_stale
 from roteiro.graph.store import GraphStore, open_graph
@@ -387,7 +387,7 @@ def test_a_failed_sync_leaves_the_old_graph(tree: Path, monkeypatch: pytest.Monk
         def __init__(self, headers: object) -> None:
             raise RuntimeError("power cut")
 
-    monkeypatch.setattr(sync_module, "Linker", Failing)
+    monkeypatch.setattr(link, "Linker", Failing)
     for rebuild in (False, True):
         with pytest.raises(RuntimeError, match="power cut"):
             sync(tree, rebuild=rebuild)
