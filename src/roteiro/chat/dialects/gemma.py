@@ -15,9 +15,9 @@ from typing import Any
 
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.json_scan import scan_string
-from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
+from roteiro.chat.dialects.region import MAX_NAME_LENGTH, Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Out, Source, Steps
-from roteiro.chat.dialects.tag_calls import MAX_NAME_LENGTH, read_name
+from roteiro.chat.dialects.tag_calls import read_name
 from roteiro.chat.dialects.typed_values import json_text, string_inside
 
 _MAX_DEPTH = 64

@@ -123,7 +123,9 @@ class _Draft:
             self._open()
 
     def identify(self, call_id: object) -> None:
-        self._id = str(call_id)
+        if not isinstance(call_id, str) or not call_id or not call_id.isprintable():
+            return  # null, a number: not an id that a history could carry
+        self._id = call_id
         if self._opened:
             self._calls.identify(self._id)
 

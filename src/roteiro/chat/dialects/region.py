@@ -24,6 +24,8 @@ from roteiro.chat.dialects.dialect import (
 from roteiro.chat.dialects.source import Malformed, Source, Steps, Truncated, drop
 from roteiro.chat.messages import Tool
 
+MAX_NAME_LENGTH = 256
+
 
 class Calls:
     """What a grammar has found in its region so far, as events not yet handed over."""
@@ -52,9 +54,9 @@ class Calls:
         """The call's name is certain.
 
         Raises:
-            Malformed: the name is empty.
+            Malformed: it is empty, endless, or of characters no name has (half a surrogate pair).
         """
-        if not name:
+        if not name.isprintable() or not 0 < len(name) <= MAX_NAME_LENGTH:
             raise Malformed
         self.recognised = True
         self._name, self._id = name, call_id

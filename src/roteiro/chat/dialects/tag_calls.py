@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
-from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
+from roteiro.chat.dialects.region import MAX_NAME_LENGTH, Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps, drop
 from roteiro.chat.dialects.typed_values import STRING, Kinds, ValueWriter, declared_kinds
 
@@ -22,7 +22,6 @@ from roteiro.chat.dialects.typed_values import STRING, Kinds, ValueWriter, decla
 NAME = re.compile(r"""[^\s<>{}\[\]()"'`,=|\uff5c]*""")
 # A parameter may be called almost anything (`tags[]`, `first name`); its tag says where the name ends.
 KEY = re.compile(r"[^<>\"\r\n]*")
-MAX_NAME_LENGTH = 256
 _SPACES = re.compile(r"[ \t]*")
 _CDATA = ("<![CDATA[", "]]>")
 

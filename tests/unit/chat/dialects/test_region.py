@@ -72,6 +72,8 @@ def test_a_name_and_arguments_must_each_come_once() -> None:
         '{"name": "a", "arguments": {}, "parameters": {}}',
         '{"arguments": {}}',
         '{"name": "", "arguments": {}}',
+        '{"name": "half a pair: \\ud800", "arguments": {}}',
+        '{"name": "' + "x" * 257 + '", "arguments": {}}',
         '{"name": "a", "arguments": [1]}',
         '{"name": "a", "arguments": "not an object"}',
         "{}",
@@ -80,3 +82,10 @@ def test_a_name_and_arguments_must_each_come_once() -> None:
         events = reader("hermes").receive(f"<tool_call>{body}</tool_call>")
         assert not any(isinstance(event, CallClosed) for event in events), body
         assert any(isinstance(event, NotACall) for event in events), body
+
+
+def test_an_id_that_is_none_is_not_taken() -> None:
+    for written, expected in (('"abc"', "abc"), ("null", None), ("7", None), ('""', None)):
+        body = f'[TOOL_CALLS][{{"name": "search", "arguments": {{}}, "id": {written}}}]'
+        closed = [e for e in reader("mistral_array").receive(body) if isinstance(e, CallClosed)]
+        assert [event.call.id for event in closed] == [expected]
