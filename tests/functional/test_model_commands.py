@@ -53,7 +53,8 @@ def listed() -> list[dict]:
 
 
 @pytest.fixture
-def server() -> Iterator[HubServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     with hub_server.running() as running:
         running.add("o/r/Pulled.gguf", DATA)
         yield running
@@ -175,7 +176,7 @@ def test_pull_asks_on_a_terminal(server: HubServer, answer: str, code: int) -> N
     assert server.gets() == []
     os.write(screen, answer.encode())
     _drain(screen)
-    assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == code
+    assert process.wait(30) == code
     assert [item["id"] for item in listed()] == (["pulled"] if code == 0 else [])
 
 
@@ -196,12 +197,17 @@ def test_a_killed_pull_installs_nothing_and_is_resumed(server: HubServer) -> Non
 # -------------------------------------------------------------------------------------------------
 
 
-def _on_a_terminal(words: list[str], server: HubServer) -> tuple[int, int]:
-    process, screen = pty.fork()
-    if process == 0:
-        variables = {**os.environ, "HF_ENDPOINT": server.url, "TERM": "dumb"}
-        line = [sys.executable, "-m", "roteiro", "model", *words]
-        os.execve(sys.executable, line, variables)
+def _on_a_terminal(words: list[str], server: HubServer) -> tuple[subprocess.Popen[bytes], int]:
+    screen, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "roteiro", "model", *words],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        start_new_session=True,
+        env={**os.environ, "HF_ENDPOINT": server.url, "TERM": "dumb"},
+    )
+    os.close(terminal)
     return process, screen
 
 

@@ -89,7 +89,15 @@ def server() -> Iterator[HubServer]:
 
 @pytest.fixture
 def bench(tmp_path: Path, server: HubServer, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"):
+    for name in (
+        "SSL_CERT_FILE",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "http_proxy",
+        "https_proxy",
+        "all_proxy",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(pull_module, "pip_settings", _settings)
     return Bench(tmp_path, server)
