@@ -56,9 +56,8 @@ def main() -> int:
     chosen = parser.parse_args()
     with _tree(chosen.tree, chosen.keep) as tree:
         report = sync(tree)
-        print(
-            f"{report.files} files, {report.nodes} nodes, {report.edges} edges, synced in {report.seconds:.1f} s"
-        )
+        size = f"{report.files} files, {report.nodes} nodes, {report.edges} edges"
+        print(f"{size}, synced in {report.seconds:.1f} s", flush=True)
         with open_graph(tree) as store:
             results = measure(store, rounds=chosen.rounds)
     results |= {"nodes": report.nodes, "edges": report.edges, "files": report.files}
