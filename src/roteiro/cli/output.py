@@ -39,7 +39,7 @@ def stdout() -> Console:
     """The console for results. Plain text when standard output is not a terminal."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=True)
+    return Console(highlight=False, soft_wrap=True, emoji=False)
 
 
 @cache
@@ -47,7 +47,7 @@ def stderr() -> Console:
     """The console for progress, notices and errors."""
     from rich.console import Console
 
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
 
 def print_json(value: Any) -> None:
