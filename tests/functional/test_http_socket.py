@@ -63,7 +63,8 @@ def raw(served: Served, data: bytes, *, wait_s: float = 3, shut: bool = False) -
 def test_leaving_a_stream_stops_the_work(tmp_path: Path) -> None:
     with serving(tmp_path, [SLOW, "fine"]) as served, served.client() as client:
         with client.stream("POST", URL, json=ask(stream=True)) as reply:
-            next(reply.iter_lines())
+            lines = reply.iter_lines()  # held: httpx closes a response whose reader is collected
+            next(lines)
             until(served.busy)
         assert until(lambda: not served.busy()) < 1
         body = client.post(URL, json=ask()).json()
@@ -421,3 +422,29 @@ def test_a_stop_lets_running_requests_finish(tmp_path: Path) -> None:
     assert events_of(results[0])[-1] == "[DONE]"
     assert text_of(events_of(results[0])) == "z" * 20
     assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
+
+
+def test_a_stop_does_not_wait_for_ever(tmp_path: Path) -> None:
+    endless = Reply(text="z", end=False, token_delay_s=0.05)
+    with serving(tmp_path, [endless]) as served, served.client() as client:
+        with client.stream("POST", URL, json=ask(stream=True)) as reply:
+            lines = reply.iter_lines()
+            next(lines)
+            began = time.monotonic()
+            served.server.handle_exit(15, None)
+            with pytest.raises(httpx.TransportError):
+                list(lines)
+            assert time.monotonic() - began < 6
+    assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
+
+
+def test_requests_after_the_stop_find_nobody(tmp_path: Path) -> None:
+    slow = Reply(text="z" * 20, token_delay_s=0.05)
+    with serving(tmp_path, [slow]) as served, served.client() as client:
+        with client.stream("POST", URL, json=ask(stream=True)) as reply:
+            until(served.busy)
+            served.server.handle_exit(15, None)
+            time.sleep(0.4)
+            with served.client() as other, pytest.raises(httpx.ConnectError):
+                other.get("/health")
+            assert events_of(reply.read().decode())[-1] == "[DONE]"
