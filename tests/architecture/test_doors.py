@@ -24,7 +24,6 @@ DOORS = {
     "prometheus_client": ("server",),
     "mcp": ("mcp_server",),
     "typer": ("cli",),
-    "click": ("cli",),
     "rich": ("cli",),
     "watchfiles": ("graph/watch.py",),
     "pathspec": ("graph",),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
+from typing import Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -44,23 +44,26 @@ COMMANDS: dict[str, Command] = {
 
 
 class LazyGroup(TyperGroup):
-    """Imports a command's module when that command is the one to run."""
+    """Imports a command's module when that command is the one to run.
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    Typer carries its own copy of click in newer versions, so contexts and formatters are not named here.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
         """Names in the table's order."""
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Load the command's own Typer application."""
         entry = COMMANDS.get(cmd_name)
         if entry is None:
             return None
         module = importlib.import_module(f"roteiro.cli.commands.{entry.module}")
-        command: click.Command = typer.main.get_command(module.app)
+        command = typer.main.get_command(module.app)
         command.name = cmd_name
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the table's lines, so that help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])

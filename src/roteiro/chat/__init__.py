@@ -1,0 +1,1 @@
+"""Text: templates, tool-call dialects, thoughts, stop strings. Knows no token, no HTTP and no graph."""

@@ -1,0 +1,1 @@
+"""The terminal: translates commands and prints results. It decides nothing."""

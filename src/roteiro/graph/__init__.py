@@ -1,0 +1,1 @@
+"""Code: scan, parse, link, store, query. Knows no model and no prompt."""

@@ -1,0 +1,1 @@
+"""The graph's queries as tools, and the briefing before an answer. Code meets text here."""
