@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from roteiro.errors import NoGraph, StoreLocked, StoreTooNew
+from roteiro.errors import GraphError, NoGraph, StoreLocked, StoreTooNew
 from roteiro.graph import compare, link
 from roteiro.graph import sync as sync_module
 from roteiro.graph.freshness import is_stale
@@ -354,6 +354,22 @@ def test_a_second_sync_waits_or_says_so(tree: Path) -> None:
     with locked, pytest.raises(StoreLocked, match="syncing"):
         sync(tree, wait_seconds=0.05)
     sync(tree, wait_seconds=0.05)
+
+
+def test_a_store_that_cannot_be_written_is_an_error_that_says_so(tree: Path) -> None:
+    (tree / ".roteiro").write_text("a file where the folder should be")
+    with pytest.raises(GraphError, match="cannot be written"):
+        sync(tree)
+
+
+def test_a_store_whose_folder_may_only_be_read_can_be_read(tree: Path) -> None:
+    sync(tree)
+    folder = tree / ".roteiro"
+    folder.chmod(0o500)
+    try:
+        assert HELPER in keys(tree)
+    finally:
+        folder.chmod(0o700)
 
 
 def test_a_reader_sees_one_sync_whole_and_the_next_one_after(tree: Path) -> None:

@@ -88,6 +88,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
             f"The graph at {str(path)!r} cannot be used: {error}.",
             hint="Check the folder's permissions and the free space of its disk.",
         ) from error
+    except sqlite3.ProgrammingError:
+        raise  # our own mistake, nothing that a rebuild would mend
     except sqlite3.DatabaseError as error:
         raise Unreadable(f"{error}.", hint=SYNC_HINT) from error
 
@@ -102,11 +104,11 @@ def sync_lock(path: Path, *, wait_seconds: float) -> Iterator[None]:
     Raises:
         StoreLocked: another process kept it for longer than `wait_seconds`.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.with_name("sync.lock")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(lock, isolation_level=None, timeout=wait_seconds)
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise _cannot_write(lock, error) from error
     with closing(connection):
         try:
