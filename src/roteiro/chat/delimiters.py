@@ -72,8 +72,8 @@ _FAMILIES = (
     _Markers(start="<thinking>", end="</thinking>", proof="</thinking>"),
     _Markers(start="<reasoning>", end="</reasoning>", proof="</reasoning>"),
 )
-# Granite writes its answer in a block of its own beside the thought.
-_RESPONSE_BLOCK = ("<response>", "</response>")
+# Some families write the answer in a block of its own beside the thought.
+_ANSWER_BLOCKS = (("<response>", "</response>"), ("<answer>", "</answer>"))
 
 
 def find_reasoning(template: ChatTemplate, special_tokens: Collection[str] = ()) -> Reasoning | None:
@@ -88,15 +88,15 @@ def find_reasoning(template: ChatTemplate, special_tokens: Collection[str] = ())
         known = next((m for m in _FAMILIES if m.start in special_tokens and m.end in special_tokens), None)
     if known is None:
         return None
-    silent = known.silent
-    if all(marker in template.source for marker in _RESPONSE_BLOCK):
-        silent = (*silent, *_RESPONSE_BLOCK)
     found = Reasoning(
         start=known.start,
         end=known.end,
         end_text=known.end_text or f"\n{known.end}\n\n",
         anywhere=known.anywhere,
-        silent=silent,
+        silent=known.silent,
+        answer_block=next(
+            (block for block in _ANSWER_BLOCKS if all(mark in template.source for mark in block)), None
+        ),
         switch=template.capabilities.thinking_switch,
     )
     prompt = _render(template, [_USER], thinking=True)

@@ -32,7 +32,7 @@ _FAMILY_MARKS = (
     ("<|tool_list_start|>", "lfm2"),
     ("<AVAILABLE_TOOLS>", "nemotron"),
     ("[AVAILABLE_TOOLS]", "mistral_array"),
-    ("available_tools<|end_of_role|>", "granite"),
+    ("tools<|end_of_role|>", "granite"),
     ("<|/tool|>", "phi4"),
     ("<tools>", "hermes"),
 )
@@ -159,7 +159,7 @@ def _find(
         named = _named_in((stated,), known) or _of_family(template.source, known)
         if named is not None:
             return named, "the template's words about tools", _by_writing(named, reasoning)
-    named = _named_in(special_tokens, known)
+    named = _named_in(special_tokens, known) or _of_family(template.source, known)
     chosen = named or next((d for d in known if d.name == _PREAMBLE_DIALECT), known[0])
     proof = "the vocabulary's tokens" if named is not None and template.capabilities.tools else ""
     return chosen, proof, _by_writing(chosen, reasoning)

@@ -88,6 +88,7 @@ class ChatParser:
         self._space = ""  # white space held until text follows it
         self._line_blank = True  # nothing stands on this line yet
         self._thought = False  # the thought has text already
+        self._in_block = False  # inside the family's answer block
         self._broken_end = ""  # a call's marker that the turn ended in
         self._start_may_repeat = False
         if reasoning is not None and generation_prompt_opened_reasoning:
@@ -164,8 +165,12 @@ class ChatParser:
 
     def _text_markers(self) -> list[str]:
         markers = [*self._openers, *self._silent]
-        if self._reasoning is not None and self._may_think():
-            markers.append(self._reasoning.start)
+        if self._reasoning is not None:
+            if self._may_think():
+                markers.append(self._reasoning.start)
+            if self._reasoning.answer_block is not None and (self._in_block or not self._answered):
+                # Only around the whole answer: the same tags inside it are text.
+                markers.append(self._reasoning.answer_block[int(self._in_block)])
         return markers
 
     def _may_think(self) -> bool:
@@ -189,9 +194,10 @@ class ChatParser:
         if dialect is not None:
             return not self._at_line_start(marker, dialect) or self._starts_line(before)
         reasoning = self._reasoning
-        if reasoning is None or marker != reasoning.start or reasoning.anywhere:
+        if reasoning is None or marker in self._silent or (reasoning.anywhere and marker == reasoning.start):
             return True
-        return not before.strip()
+        closes = reasoning.answer_block is not None and marker == reasoning.answer_block[1]
+        return closes or not (self._answered or before.strip())
 
     @staticmethod
     def _at_line_start(opener: str, dialect: Dialect) -> bool:
@@ -212,7 +218,10 @@ class ChatParser:
         if self._reasoning is not None and marker == self._reasoning.start:
             self._state, self._thought = "reasoning", False
             self._space = ""
-        elif not self._answered:
+            return
+        if self._reasoning is not None and marker in (self._reasoning.answer_block or ()):
+            self._in_block = not self._in_block
+        if not self._answered:
             self._skip_space = True
 
     def _open_call(self, opener: str) -> None:

@@ -19,6 +19,7 @@ class Reasoning:
         switch: `enable_thinking` turns it on and off.
         anywhere: it may open after the answer has begun (channels); else only before it.
         silent: further markers of the family that are neither thought nor answer; they vanish.
+        answer_block: what some families put around the answer; vanishes where it is just that.
     """
 
     start: str
@@ -28,3 +29,4 @@ class Reasoning:
     switch: bool = False
     anywhere: bool = False
     silent: tuple[str, ...] = ()
+    answer_block: tuple[str, str] | None = None

@@ -62,7 +62,7 @@ EXPECTED: dict[str, tuple[str, str, tuple[str, bool] | None]] = {
     "olmo3": ("olmo3", "native", ("<think>", True)),
     "phi-3": ("hermes", "preamble", None),
     "phi-4": ("hermes", "preamble", None),
-    "phi-4-mini": ("hermes", "preamble", None),
+    "phi-4-mini": ("phi4", "preamble", None),
     "phi-4-mini-tools": ("functools", "native", None),
     "qwen2.5": ("hermes", "native", None),
     "qwen3": ("hermes", "native", ("<think>", False)),

@@ -37,6 +37,9 @@ HARMONY = Reasoning(
         "<|end|>",
     ),
 )
+BLOCK = Reasoning(
+    start="<think>", end="</think>", end_text="</think>", answer_block=("<response>", "</response>")
+)
 CALL = '<tool_call>\n{"name": "search", "arguments": {"q": "x"}}\n</tool_call>'
 HERMES = (by_name("hermes"), by_name("bare_json"))
 
@@ -181,6 +184,18 @@ CASES = [
         "<|channel|>analysis<|message|>why<|end|><|start|>assistant<|channel|>final<|message|>4",
         {"reasoning": HARMONY},
         [ReasoningDelta(text="why"), TextDelta(text="4")],
+    ),
+    (
+        "an answer's own block",
+        "<think>why</think>\n<response>\nsay <response>x</answer>\n</response>\n",
+        {"reasoning": BLOCK},
+        [ReasoningDelta(text="why"), TextDelta(text="say <response>x</answer>\n\n")],
+    ),
+    (
+        "the same tag in an answer",
+        "say <response>x</response>",
+        {"reasoning": BLOCK},
+        [TextDelta(text="say <response>x</response>")],
     ),
     (
         "a channel's preamble, thought again",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 
+import anyio
 import pytest
 
 from roteiro.chat.template import CHATML, load_template, normalise_source
@@ -173,3 +174,27 @@ def test_a_named_tool_use_template_is_taken_for_tools():
     template = load_template({"default": "plain", "tool_use": "with tools"})
     assert template.for_tools().render(USER) == "with tools"
     assert template.render(USER) == "plain"
+
+
+@pytest.mark.anyio
+async def test_a_runaway_template_does_not_hold_the_event_loop():
+    from roteiro.chat.messages import Message
+    from roteiro.chat.rendering import render as render_prompt
+
+    template = load_template(
+        "{% for i in range(99999) %}{% for j in range(99999) %}{{ loop.index }}{% endfor %}{% endfor %}"
+    )
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await anyio.sleep(0.01)
+            ticks += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(tick)
+        with pytest.raises(TemplateRunaway):
+            await render_prompt(template, [Message(role="user", content="hi")])
+        group.cancel_scope.cancel()
+    assert ticks > 5
