@@ -75,6 +75,14 @@ def test_an_ambiguous_name_lists_the_nodes(store: GraphStore) -> None:
     assert [node["key"] for node in found["ambiguous"]] == [s.CLOSE, s.T_CLOSE]
 
 
+def test_a_marker_is_explained_by_what_it_lies_in(store: GraphStore) -> None:
+    found = explain(store, "marker:pkg/transport.py#5")
+    assert (found.node.kind, found.node.line) == ("marker", 5)
+    assert [(end.kind, end.node.key) for end in found.incoming] == [("contains", s.HANDLE)]
+    with pytest.raises(NodeNotFound):
+        explain(store, "marker:pkg/transport.py#6")
+
+
 def test_unknown_names_and_kinds_are_refused(store: GraphStore) -> None:
     with pytest.raises(NodeNotFound):
         explain(store, "nowhere_to_be_found")

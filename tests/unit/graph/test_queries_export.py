@@ -60,6 +60,12 @@ def test_an_unknown_format_is_refused(store: GraphStore) -> None:
         "".join(export(store, "yaml"))
 
 
+def test_markers_are_listed_as_nodes(store: GraphStore) -> None:
+    found = list_nodes(store, "marker", limit=1, offset=1)
+    assert (found.total, found.nodes[0].key) == (3, "marker:pkg/transport.py#5")
+    assert (found.nodes[0].name, found.nodes[0].signature) == ("HACK: no pool", "hack")
+
+
 def test_a_list_has_pages_and_a_total(store: GraphStore) -> None:
     found = list_nodes(store, "method", limit=2, offset=1)
     assert found.total == 5

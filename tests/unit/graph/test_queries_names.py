@@ -45,6 +45,7 @@ def store(tmp_path: Path) -> Iterator[GraphStore]:
         ("adr 7", s.ADR),
         ("7", s.ADR),
         ("Use one transport", s.ADR),
+        ("marker:pkg/transport.py#5", s.HANDLE),
     ],
 )
 def test_a_node_is_found_by(store: GraphStore, text: str, expected: str) -> None:

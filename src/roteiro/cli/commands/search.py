@@ -7,6 +7,7 @@ import typer
 from roteiro.cli import output
 from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, opened
 from roteiro.cli.tables import print_table
+from roteiro.graph.model import Node
 from roteiro.graph.queries.search import DEFAULT_LIMIT, SearchResult, search
 from roteiro.graph.queries.shapes import place
 
@@ -48,7 +49,7 @@ def _print(result: SearchResult, offset: int) -> None:
     print_table(
         ("place", "kind", "name", "line that shows it"),
         [
-            (place(hit.node), hit.node.kind, _name(hit.node.key), hit.snippet or hit.node.doc)
+            (place(hit.node), hit.node.kind, _name(hit.node), hit.snippet or hit.node.doc)
             for hit in result.hits
         ],
     )
@@ -57,6 +58,8 @@ def _print(result: SearchResult, offset: int) -> None:
         output.notice(f"{left} more; --offset {offset + len(result.hits)} goes on, --kind narrows")
 
 
-def _name(key: str) -> str:
-    """The qualified name in a key; files and docs are named by their place already."""
-    return key.partition("#")[2] or key.partition(":")[2]
+def _name(node: Node) -> str:
+    """The qualified name of a symbol, the title of a section or decision, the path of a file."""
+    if not node.key.startswith("sym:"):
+        return node.name
+    return node.key.partition("#")[2]

@@ -12,6 +12,7 @@ from itertools import islice
 
 from roteiro.errors import AmbiguousName
 from roteiro.graph.model import EDGE_KINDS, EdgeKind, Marker, Node
+from roteiro.graph.queries.marked import find_marker, holder, marker_node
 from roteiro.graph.queries.names import resolve_name
 from roteiro.graph.queries.pages import checked_choices, checked_page
 from roteiro.graph.queries.shapes import EdgeEnd, Json, envelope, marker_json, node_json
@@ -109,6 +110,9 @@ def explain(
     checked_page(limit, offset)
     wanted = checked_choices(kinds, EDGE_KINDS, what="edge kind")
     with store.snapshot():
+        marker = find_marker(store, name.strip())
+        if marker is not None:
+            return _of_marker(store, marker)
         node = resolve_name(store, name)
         number = store.node_ids([node.key])[node.key]
         leaving = _Direction(store, number, wanted, incoming=False)
@@ -136,6 +140,36 @@ def candidates(store: GraphStore, error: AmbiguousName) -> Candidates:
 
 
 # --------------------------------------------------------------------------------------------------
+
+
+def _of_marker(store: GraphStore, marker: Marker) -> Explanation:
+    """A marker with what it lies in as its one edge."""
+    around = holder(store, marker)
+    ends: tuple[EdgeEnd, ...] = ()
+    if around is not None:
+        ends = (
+            EdgeEnd(
+                kind="contains",
+                provenance="derived",
+                confidence=None,
+                node=around,
+                path=marker.path,
+                line=marker.line,
+                sites=1,
+            ),
+        )
+    return Explanation(
+        node=marker_node(marker),
+        outgoing=(),
+        outgoing_total=0,
+        outgoing_by_kind={},
+        incoming=ends,
+        incoming_total=len(ends),
+        incoming_by_kind={"contains": len(ends)} if ends else {},
+        markers=(marker,),
+        markers_total=1,
+        decisions=(),
+    )
 
 
 class _Direction:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from roteiro.graph.model import NODE_KINDS, Node, NodeKind
-from roteiro.graph.queries.pages import checked_choice, checked_page
+from roteiro.graph.queries.marked import marker_node
+from roteiro.graph.queries.pages import checked_choice, checked_page, page
 from roteiro.graph.queries.shapes import Json, envelope, node_json
 from roteiro.graph.store import GraphStore
 
@@ -24,7 +25,7 @@ class NodeList:
 
 
 def list_nodes(store: GraphStore, kind: str, *, limit: int = 0, offset: int = 0) -> NodeList:
-    """List the nodes of a kind, by key.
+    """List the nodes of a kind, by key; markers by path and line.
 
     Args:
         store: the graph.
@@ -37,6 +38,10 @@ def list_nodes(store: GraphStore, kind: str, *, limit: int = 0, offset: int = 0)
     """
     checked_page(limit, offset)
     wanted = checked_choice(kind, NODE_KINDS, what="kind")
+    if wanted == "marker":
+        markers = store.markers()
+        listed = tuple(map(marker_node, page(markers, limit=limit, offset=offset)))
+        return NodeList(kind=wanted, total=len(markers), nodes=listed)
     with store.snapshot():
         total = store.counts().get(f"kind:{wanted}", 0)
         nodes = store.nodes_by_kind(wanted, limit=limit, offset=offset)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.model import Node
+from roteiro.graph.queries.marked import PREFIX, find_marker, holder
 from roteiro.graph.queries.spelling import distance
 from roteiro.graph.store import GraphStore
 from roteiro.graph.words import compact
@@ -104,6 +105,13 @@ def _by_key(store: GraphStore, text: str) -> list[Node]:
     return [node for node in map(store.node, keys) if node is not None][:1]
 
 
+def _by_marker(store: GraphStore, text: str) -> list[Node]:
+    """A marker's key means what it lies in; `explain` alone tells of the marker itself."""
+    marker = find_marker(store, text) if text.startswith(PREFIX) else None
+    node = None if marker is None else holder(store, marker)
+    return [] if node is None else [node]
+
+
 def _by_decision(store: GraphStore, text: str) -> list[Node]:
     match = _ADR.fullmatch(text)
     if match is None:
@@ -178,6 +186,7 @@ def _by_part(store: GraphStore, text: str) -> list[Node]:
 
 _WAYS: Sequence[Callable[[GraphStore, str], list[Node]]] = (
     _by_key,
+    _by_marker,
     _by_decision,
     _by_path_and_name,
     _by_path,
