@@ -115,7 +115,9 @@ def compare(root: Path, *, verbose: bool) -> bool:
                 why = f"{kind}: {_why(site)}"
                 misses[why] += 1
                 if verbose:
-                    print(f"  {why}  {path}:{site.line} {site.text} ours={_names(mine)} jedi={_names(theirs)}")
+                    print(
+                        f"  {why}  {path}:{site.line} {site.text} ours={_names(mine)} jedi={_names(theirs)}"
+                    )
     agreed, wrong = tally["agreed"], tally["wrong"]
     missed = tally["missed"] + tally["only inferred"]
     precision = agreed / max(1, agreed + wrong)
@@ -127,6 +129,54 @@ def compare(root: Path, *, verbose: bool) -> bool:
     for why, count in misses.most_common(12):
         print(f"    {count:5d}  {why}")
     return precision >= 0.95 and recall >= 0.85
+
+
+def check(sample: Path) -> bool:
+    """Print how the graph agrees with a sample of call sites that a person resolved by reading."""
+    data = json.loads(sample.read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        root = _unpacked(data["package"], Path(folder))
+        facts = {
+            path: row
+            for path, row in facts_of(root).items()
+            if row.lang == data["language"] and path.startswith(tuple(f"{f}/" for f in data["folders"]))
+        }
+    linker = Linker({path: row.header for path, row in facts.items()})
+    found = {
+        (path, site.ref.line, site.ref.expr): site.target.split(":", 2)[2]
+        for path, row in facts.items()
+        for site in linker.sites(path, row.header, row.body)
+        if site.confidence is None
+    }
+    tally: Counter[str] = Counter()
+    for site in data["sites"]:
+        ours = found.get((site["path"], site["line"], site["call"]))
+        kind = "agreed" if ours == site["target"] else "missed" if ours is None else "wrong"
+        tally["outside, left open" if ours is site["target"] is None else kind] += 1
+        if kind != "agreed":
+            print(f"    {kind}: {site['path']}:{site['line']} {site['call']} is {site['target']}, not {ours}")
+    agreed, wrong = tally["agreed"], tally["wrong"]
+    precision = agreed / max(1, agreed + wrong)
+    recall = agreed / max(1, agreed + wrong + tally["missed"])
+    print(
+        f"{sample.stem} ({data['language']}): {len(data['sites'])} checked sites, precision {precision:.3f}, "
+        f"recall {recall:.3f}  {dict(tally)}"
+    )
+    return precision >= 0.95
+
+
+def _unpacked(package: str, folder: Path) -> Path:
+    registry, _, name = package.partition(":")
+    if registry == "npm":
+        subprocess.run(["npm", "pack", "--silent", name], cwd=folder, check=True, capture_output=True)
+    else:
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:", name]
+        subprocess.run(command, cwd=folder, check=True)
+    archive = next(path for path in folder.iterdir() if path.suffix in {".tgz", ".gz"})
+    with tarfile.open(archive) as content:
+        content.extractall(folder, filter="data")
+    archive.unlink()
+    return next(path for path in folder.iterdir() if path.is_dir())
 
 
 def _judge(mine: set[Key], guess: set[Key], theirs: set[Key] | None) -> str:
@@ -174,7 +224,9 @@ def call_sites(path: str, source: str) -> Iterator[Site]:
             continue
         function = node.func
         if isinstance(function, ast.Name):
-            yield Site(path, function.lineno, _chars(lines, function.lineno, function.col_offset), function.id)
+            yield Site(
+                path, function.lineno, _chars(lines, function.lineno, function.col_offset), function.id
+            )
         elif isinstance(function, ast.Attribute):
             line, end = function.end_lineno or function.lineno, function.end_col_offset or 0
             column = _chars(lines, line, end) - len(function.attr)

@@ -126,6 +126,7 @@ class Builder:
             "global": self._on_global,
             "bind.item": self._on_bind,
             "bind.alias": self._on_alias,
+            "bind.member": self._on_bind_member,
             "constructed": self._on_constructed,
             "prototype": self._on_prototype,
             "field": self._on_field,
@@ -178,6 +179,8 @@ class Builder:
         name = self.expressions.name(name_node)
         if not name or name_node.start_byte in self._named:
             return
+        if name[0] in "[\"'":  # a computed or quoted name
+            name = name.strip("[]\"'").rpartition(".")[2]
         kind = match.event[4:]
         if kind == "declared":
             kind = "method"
@@ -368,6 +371,12 @@ class Builder:
         if other and other != name:
             self._bind(scope, name, "=", other, match)
 
+    def _on_bind_member(self, match: Match, scope: _Scope) -> None:
+        """`a.b = a.c = function () {}`: a member under a second name."""
+        name = self.expressions.name(match.captures["name"][0])
+        if scope is self._file and name.count(".") == 1:
+            self._bind(scope, name, "=", self.expressions.value(match.captures["value"][0]), match)
+
     def _on_constructed(self, match: Match, scope: _Scope) -> None:
         """`Foo x(1)`: the declared type is constructed."""
         stated = match.node.parent.child_by_field_name("type") if match.node.parent else None
@@ -481,4 +490,5 @@ def _conditional(node: SyntaxNode) -> bool:
         parent = parent.parent
     return parent is not None and parent.type in {
         "if_statement", "try_statement", "elif_clause", "except_clause", "with_statement",
+        "preproc_ifdef", "preproc_if", "preproc_else", "preproc_elif",
     }  # fmt: skip

@@ -62,7 +62,7 @@ class Classes:
             order = self.order((value[1], value[2]))[1:]
             receiver: ClassRef = value[3]
         else:
-            if kind == "d" and self._world.table(value[1]).defs[value[2]].kind not in HOLDERS:
+            if kind == "d" and not self._holds(value):
                 return None
             receiver = (value[1], value[2])
             order = self.order(receiver)
@@ -143,4 +143,11 @@ class Classes:
 
     def _absent(self, value: Value) -> Values:
         """A member that no known base has: another code base's, or made at run time."""
-        return ONLY_EXTERNAL if value[0] != "d" else ONLY_UNKNOWN
+        known = self._world.table(value[1]).defs[value[2]].kind in HOLDERS
+        return ONLY_EXTERNAL if value[0] != "d" and known else ONLY_UNKNOWN
+
+    def _holds(self, value: Value) -> bool:
+        """Whether a definition has members: a type, a module, an object or a prototype."""
+        table = self._world.table(value[1])
+        row = table.defs[value[2]]
+        return row.kind in HOLDERS or row.qualname in table.members

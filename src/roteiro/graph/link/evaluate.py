@@ -257,7 +257,8 @@ class Evaluator:
         """The definitions of one name that may be the one in force: the last, and earlier ones that a
         conditional definition may not have replaced."""
         defs = table.defs
-        rows = [row for row in rows if defs[row].kind != "const"]
+        holders = table.members
+        rows = [row for row in rows if defs[row].kind != "const" or defs[row].qualname in holders]
         plain = [row for row in rows if "o" not in defs[row].flags] or rows[-1:]
         if plain and "p" in defs[plain[-1]].flags:
             plain = plain[:1]
@@ -329,6 +330,9 @@ class Evaluator:
             row = self.world.table(value[1]).defs[value[2]]
             if row.kind in CLASSES:
                 return (("i", value[1], value[2]),)
+            table = self.world.table(value[1])
+            if row.qualname in table.members and RULES[table.header.lang].modules == "ecma":
+                return (("i", value[1], value[2]),)  # a constructor function with a prototype
             return self.returned(value)
         if kind == "i":
             found = self.classes.member(value, "__call__")

@@ -63,7 +63,8 @@ class FileTable:
 
     def _add_definitions(self) -> None:
         constructors = self.header.lang in {"java", "csharp", "cpp"}
-        for index, row in enumerate(self.defs):
+        defs = self.defs
+        for index, row in enumerate(defs):
             qualname = row.qualname
             holder, _, name = qualname.rpartition(".")
             if "~" in name:
@@ -75,10 +76,11 @@ class FileTable:
                 self.scoped.add(parameter[0])
             if row.parent != FILE_SCOPE:
                 self.scoped.add(name)
-            names = self.names.get(row.parent)
-            if names is None:
-                names = self.names[row.parent] = {}
-            names.setdefault(name, []).append(index)
+            if not holder or 0 <= row.parent < index and defs[row.parent].qualname == holder:
+                names = self.names.get(row.parent)
+                if names is None:
+                    names = self.names[row.parent] = {}
+                names.setdefault(name, []).append(index)
             if holder:
                 members = self.members.get(holder)
                 if members is None:
@@ -99,8 +101,9 @@ class FileTable:
         for bind in binds:
             scope, name = bind.scope, bind.name
             if "." in name:
-                holder = defs[scope].qualname.rpartition(".")[0] if scope < len(defs) else ""
-                name = name.rpartition(".")[2]
+                holder, _, name = name.rpartition(".")
+                if scope != FILE_SCOPE:
+                    holder = defs[scope].qualname.rpartition(".")[0] if scope < len(defs) else ""
             else:
                 rows = self.names.setdefault(scope, {}).setdefault(name, [])
                 if rows:

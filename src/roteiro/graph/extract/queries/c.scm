@@ -30,6 +30,7 @@
 (declaration type: (_) @type declarator: (init_declarator declarator: (array_declarator declarator: (identifier) @name))) @bind
 
 (preproc_include path: (string_literal (string_content) @module)) @import.path
+(preproc_include path: (system_lib_string) @module) @import.path
 
 (call_expression function: (_) @call)
 (return_statement (_) @return)

@@ -26,6 +26,7 @@
 (variable_declarator name: (array_pattern (identifier) @name @bind))
 (assignment_expression left: (identifier) @name right: (_) @value) @bind
 (assignment_expression left: (member_expression object: (this)) @name right: (_) @value) @bind
+(assignment_expression left: (member_expression) @name right: (assignment_expression left: (member_expression) @value)) @bind.member
 (for_in_statement left: (identifier) @name right: (_) @value) @bind.item
 
 ; Imports and exports.
