@@ -69,6 +69,12 @@ def test_debt_of_prose_is_tasks_and_admissions_outside_code() -> None:
     assert found == [(18, "deferred", use), (20, "deferred", use), (22, "todo", use)]
 
 
+def test_words_in_code_marks_are_spoken_of_and_not_said() -> None:
+    text = "Categories are `todo`, ``fixme`` and `hack: x`.\n\nTODO: say what `hack` is\n"
+    found = extract_prose("a.md", text.encode(), "markdown").markers
+    assert [(marker.line, marker.category) for marker in found] == [(3, "todo")]
+
+
 def test_a_document_can_opt_out() -> None:
     text = "TODO\n\n<!-- roteiro:ignore-file -->\n"
     assert extract_prose("a.md", text.encode(), "markdown").markers == ()

@@ -25,6 +25,7 @@ _CHANGELOG: Final = re.compile(
 )
 _VERSION: Final = re.compile(r"\d+\.\d+|\bunreleased\b|\bupcoming\b|\bv\d+\b", re.IGNORECASE)
 _TASK: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+\[ \]\s+\S")
+_CODE: Final = re.compile(r"(`+)[^`].*?\1")
 _CODE_SPAN: Final = re.compile(r"`[^`\n]*\[\[[^`\n]*`")
 _WORD: Final = re.compile(r"[^\W]\w*")
 _SLUG_DROP: Final = re.compile(r"[^\w\- ]")
@@ -87,9 +88,7 @@ def _document(
     )
 
 
-def _decision(
-    path: str, lang: str, head: AdrHead, lines: Sequence[str], headings: Sequence[Heading]
-) -> Node:
+def _decision(path: str, lang: str, head: AdrHead, lines: Sequence[str], headings: Sequence[Heading]) -> Node:
     return Node(
         key=f"adr:{head.number:04d}",
         kind="adr",
@@ -184,7 +183,9 @@ def _markers(nodes: Sequence[Node], lines: Sequence[str], code: frozenset[int]) 
     for at, line in enumerate(lines, start=1):
         if at in code or opts_out(line):
             continue
-        category = "deferred" if _TASK.match(line) else category_of(line, deferrals=True)
+        # A word in code marks is spoken of, not said.
+        said = _CODE.sub("", line) if "`" in line else line
+        category = "deferred" if _TASK.match(line) else category_of(said, deferrals=True)
         if category is not None:
             own = sections.of(at)
             symbol = own.key if own is not nodes[0] or own.kind == "adr" else None
