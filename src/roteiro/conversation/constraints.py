@@ -112,7 +112,7 @@ class _Building:
             return self._after_thought(self._calls(self._forced_dialect(), self._callable()))
         if schema is None:
             return self._when_called()
-        text = grammar.schema_grammar(schema)
+        text = grammar.schema_grammar(schema, after_thought=self._thought is not None)
         if self._rules.tools:
             calls = self._calls(self._forced_dialect(), self._callable())
             text = grammar.either_grammar(calls, schema)
@@ -139,7 +139,12 @@ class _Building:
             framed.append(grammar.FramedTool(tool=tool, frame=frame))
         schemas = {tool.name: grammar.tool_schema(tool, number) for number, tool in enumerate(tools)}
         return grammar.calls_grammar(
-            framed, schemas, self._specials(framed), several=self._rules.several, written=written
+            framed,
+            schemas,
+            self._specials(framed),
+            several=self._rules.several,
+            written=written,
+            after_thought=self._thought is not None and not written,
         )
 
     def _specials(self, framed: Sequence[grammar.FramedTool]) -> dict[str, int]:

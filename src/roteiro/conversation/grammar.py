@@ -46,6 +46,7 @@ def calls_grammar(
     *,
     several: bool,
     written: str = "",
+    after_thought: bool = False,
 ) -> str:
     """One call, or one and more, to any of `tools`.
 
@@ -55,8 +56,9 @@ def calls_grammar(
         specials: token ids of special texts.
         several: whether a turn may hold more than one call.
         written: what of the first call's marker has been written already.
+        after_thought: white space may come first.
     """
-    lines = [f"start: {'' if written else 'lead '}calls", *([] if written else [_LEAD])]
+    lines = [*_start("calls", lead=after_thought)]
     many = several and all(item.frame.between is not None for item in tools)
     first, further = [], []
     for number, item in enumerate(tools):
@@ -75,15 +77,16 @@ def calls_grammar(
     return "\n".join(lines) + "\n"
 
 
-def schema_grammar(schema: object) -> str:
+def schema_grammar(schema: object, *, after_thought: bool = False) -> str:
     """JSON text that is valid under `schema`, and nothing else."""
-    return f"start: lead value\n{_LEAD}\nvalue: {json_term(schema)}\n"
+    return "\n".join([*_start("value", lead=after_thought), f"value: {json_term(schema)}"]) + "\n"
 
 
 def either_grammar(calls: str, schema: object) -> str:
-    """Calls, or JSON text that is valid under `schema`."""
-    body = calls.split("\n", 1)[1]
-    return f"start: lead (calls | value)\nvalue: {json_term(schema)}\n{body}"
+    """What `calls` takes, or JSON text that is valid under `schema`."""
+    start, rest = calls.split("\n", 1)
+    either = start.replace("calls", "(calls | value)")
+    return f"{either}\nvalue: {json_term(schema)}\n{rest}"
 
 
 def special_texts_in(texts: Sequence[str], specials: Sequence[str]) -> list[str]:
@@ -92,6 +95,10 @@ def special_texts_in(texts: Sequence[str], specials: Sequence[str]) -> list[str]
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _start(rule: str, *, lead: bool) -> list[str]:
+    return [f"start: lead {rule}", _LEAD] if lead else [f"start: {rule}"]
 
 
 def _literal(text: str, specials: Mapping[str, int]) -> str:

@@ -40,7 +40,7 @@ def enforceable(schema: Any, *, param: str, close: bool = False) -> Any:
         return narrowed
     path, reason = _deepest(narrowed, param, root=narrowed)
     raise InvalidRequest(
-        f"{path} cannot be enforced: {reason}",
+        f"{path} cannot be enforced: {reason.rstrip('.')}.",
         hint="Leave out or rewrite that part of the schema; nothing is generated unconstrained.",
         param=path,
     )
