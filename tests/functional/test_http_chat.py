@@ -126,6 +126,22 @@ async def test_progress_runs_from_the_cache_to_the_total(tmp_path: Path) -> None
     first = next(event for event in cold if "prompt_progress" in event)
     assert first["choices"][0]["delta"] == {"role": "assistant", "content": None}
     assert "prompt_progress" not in quiet
+    # The role comes once more with the first token, as with llama-server.
+    after = [event for event in cold[:-1] if "prompt_progress" not in event]
+    assert after[0]["choices"][0]["delta"] == {"role": "assistant", "content": None}
+
+
+async def test_timings_on_progress_count_the_prompt_alone(tmp_path: Path) -> None:
+    runtime, _ = make_runtime(tmp_path)
+    ask = {"messages": HELLO, "stream": True, "return_progress": True, "timings_per_token": True}
+    async with client_of(runtime) as client:
+        events = events_of((await client.post(URL, json=ask)).text)
+    told = [event for event in events[:-1] if "prompt_progress" in event]
+    first = told[0]["timings"]
+    assert (first["prompt_n"], first["prompt_ms"], first["predicted_n"]) == (0, 0, 0)
+    for event in told:
+        progress, timings = event["prompt_progress"], event["timings"]
+        assert timings["cache_n"] + timings["prompt_n"] == progress["processed"]
 
 
 async def test_reasoning_and_content_are_apart(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ from roteiro.server.wire.chat_reply import BodyFold, ChunkFold, ReplyHead
 
 JSON = "application/json; charset=utf-8"
 
+LEAST_PING_SECONDS = 0.1
+
 router = APIRouter(tags=["chat"])
 
 
@@ -59,6 +61,7 @@ def _head(call: ChatCall) -> ReplyHead:
         include_usage=options is not None and options.include_usage is True,
         return_progress=body.return_progress is True,
         logprobs=body.logprobs is True,
+        timings_per_token=body.timings_per_token is True,
     )
 
 
@@ -102,7 +105,9 @@ async def _stream(request: Request, call: ChatCall, choices: Choices, head: Repl
 
 def _ping_seconds(request: Request, call: ChatCall) -> float:
     asked = call.body.sse_ping_interval
-    return limits_of(request).keepalive_s if asked is None else max(0.0, asked)
+    if asked is None:
+        return limits_of(request).keepalive_s
+    return max(LEAST_PING_SECONDS, asked) if asked > 0 else 0.0
 
 
 def _log(request: Request, event: AnswerEvent) -> None:

@@ -35,9 +35,9 @@ async def get_model(request: Request, model_id: str) -> dict[str, Any]:
 
 
 def _json(request: Request, record: ModelRecord) -> dict[str, Any]:
-    loaded = {model.id for model in runtime_of(request).engine.state().models}
+    loaded = {model.id: model for model in runtime_of(request).engine.state().models}
     cap = limits_of(request).max_context_tokens
-    return model_json(record, cap=cap, loaded=record.id in loaded)
+    return model_json(record, cap=cap, state=loaded.get(record.id))
 
 
 def _stub(record: ModelRecord) -> dict[str, Any]:

@@ -21,7 +21,13 @@ from roteiro.chat.events import (
 )
 from roteiro.conversation.events import AnswerEvent, AnswerFinished, Delta, LogprobEntry
 from roteiro.engine.request import PromptProgress, Queued
-from roteiro.server.wire.figures import logprobs_json, progress_json, timings_json, usage_json
+from roteiro.server.wire.figures import (
+    logprobs_json,
+    progress_json,
+    progress_timings,
+    timings_json,
+    usage_json,
+)
 
 FINGERPRINT = f"roteiro-{__version__}"
 
@@ -37,6 +43,7 @@ class ReplyHead:
     include_usage: bool = False
     return_progress: bool = False
     logprobs: bool = False
+    timings_per_token: bool = False
 
 
 class ChunkFold:
@@ -58,7 +65,10 @@ class ChunkFold:
         elif isinstance(event, AnswerFinished):
             yield from self._end(index, event)
         elif isinstance(event, PromptProgress) and self._head.return_progress:
-            yield self._progress(index, "prompt_progress", progress_json(event))
+            chunk = self._progress(index, "prompt_progress", progress_json(event))
+            if self._head.timings_per_token:
+                chunk["timings"] = timings_json(progress_timings(event))
+            yield chunk
         elif isinstance(event, Queued) and self._head.return_progress:
             yield self._progress(index, "queued", {"position": event.position})
 
@@ -95,7 +105,6 @@ class ChunkFold:
         yield last
 
     def _progress(self, index: int, key: str, value: dict[str, int]) -> dict[str, Any]:
-        self._begun.add(index)
         chunk = self._chunk(index, {"role": "assistant", "content": None})
         chunk[key] = value
         return chunk

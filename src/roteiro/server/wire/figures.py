@@ -61,6 +61,15 @@ def progress_json(progress: PromptProgress) -> dict[str, int]:
     }
 
 
+def progress_timings(progress: PromptProgress) -> Timings:
+    """What the timings are in the middle of a prompt."""
+    return Timings(
+        cache_n=progress.cache,
+        prompt_n=progress.processed - progress.cache,
+        prompt_ms=progress.time_ms,
+    )
+
+
 # ---------------------------------------------------------------------------------------------------
 
 
