@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fakes import sample_graph as s
+from fakes.graph_store import build_graph, symbol
 from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.queries.names import like, near_names, resolve_name
 from roteiro.graph.store import GraphStore
@@ -71,6 +73,16 @@ def test_a_misspelt_name_suggests_the_right_one(store: GraphStore) -> None:
     assert caught.value.suggestions == ("mask_secrets",)
     assert "Did you mean: mask_secrets?" in caught.value.hint
     assert near_names(store, "pkg/client.py#Cleint.unrelatd")[0] == "unrelated"
+
+
+def test_a_second_definition_of_a_name_is_found_by_its_number(tmp_path: Path) -> None:
+    first, second = symbol("a.py", "C.size", "method"), symbol("a.py", "C.size", "method", (3, 3))
+    second = replace(second, key=f"{second.key}~2")
+    with build_graph(tmp_path, files={"a.py": "\n" * 4}, nodes=[first, second]) as store:
+        assert resolve_name(store, "C.size").key == first.key
+        assert resolve_name(store, "a.py#C.size~2").key == second.key
+        with pytest.raises(AmbiguousName):
+            resolve_name(store, "size")
 
 
 def test_swapped_letters_are_seen_through(store: GraphStore) -> None:

@@ -72,6 +72,8 @@ def test_names_that_nothing_bears_are_told(store: GraphStore) -> None:
     assert found.undefined == ("RetryClient",)
     assert found.hits
     assert search(store, "pkg/client.py").undefined == ()
+    assert search(store, "what is in transport.py, e.g. which classes").undefined == ()
+    assert "file:pkg/transport.py" in keys(store, "what is in transport.py")[:2]
     assert search(store, "maskSecrets and CLIENT").undefined == ("maskSecrets",)
 
 

@@ -14,7 +14,11 @@ from roteiro.graph.words import compact, query_words, split_identifier, stem, wo
 # More words than this are a pasted text; the first ones say what it is about.
 MAX_TERMS = 16
 QUERY_CHARS = 2_000
+# `client.py` spells out a file and no symbol `py`.
+LONGEST_EXTENSION = 2
 
+# What prose has that looks like a qualified name.
+_PROSE = {"e.g", "i.e", "a.k.a", "etc"}
 _NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->)[^\W\d]\w*)*")
 _HINTS: dict[str, tuple[NodeKind, ...]] = {
     "class": ("class", "interface", "struct", "enum", "trait"),
@@ -63,7 +67,8 @@ def take_apart(text: str) -> Asked:
         spellings.setdefault(stem(word), word)
     names = tuple(dict.fromkeys(filter(_is_code, _NAME.findall(text))))
     # A name of several words stands in the index as one word too.
-    identifiers = frozenset(compact(re.split(r"[.:#>]", name)[-1]) for name in names)
+    spelled = (compact(re.split(r"[.:#>]", name)[-1]) for name in names)
+    identifiers = frozenset(last for last in spelled if len(last) > LONGEST_EXTENSION)
     spellings |= {last: last for last in sorted(identifiers - spellings.keys())}
     terms = tuple(spellings)[-MAX_TERMS:]
     said = words(text)
@@ -92,6 +97,8 @@ def _last_of_path(text: str) -> str:
 
 def _is_code(token: str) -> bool:
     """A word that no prose has: an underscore, a hump, or a qualified name."""
+    if token.lower() in _PROSE:
+        return False
     return (
         "_" in token
         or re.search(r"\w(?:\.|::|#|->)\w", token) is not None

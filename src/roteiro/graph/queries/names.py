@@ -124,7 +124,7 @@ def _by_path_and_name(store: GraphStore, text: str) -> list[Node]:
     path, separator, name = text.partition("#")
     if not separator or not path or not name:
         return []
-    nodes = _keyed(store, f"%{like(path)}#%{like(name)}", lambda key: _has_suffix(key, name))
+    nodes = _bearing(store, name)
     exact = [node for node in nodes if node.path == path]
     return _closest(exact or [node for node in nodes if _ends_path(node.path, path)], name)
 
@@ -150,8 +150,7 @@ def _by_name(store: GraphStore, text: str) -> list[Node]:
 def _by_qualified_name(store: GraphStore, text: str) -> list[Node]:
     """`Client.send`, `outer::inner`, `Class#method`: the end of a qualified name."""
     name = re.sub(r"::|->|#", ".", text).removesuffix("()")
-    nodes = _keyed(store, f"%{like(name)}", lambda key: _has_suffix(key, name))
-    return _closest(nodes, name)
+    return _closest(_bearing(store, name), name)
 
 
 def _by_module(store: GraphStore, text: str) -> list[Node]:
@@ -198,8 +197,11 @@ _WAYS: Sequence[Callable[[GraphStore, str], list[Node]]] = (
 )
 
 
-def _keyed(store: GraphStore, pattern: str, fits: Callable[[str], bool]) -> list[Node]:
-    return _present(store, [key for key in store.keyed(pattern, limit=CANDIDATES) if fits(key)])
+def _bearing(store: GraphStore, name: str) -> list[Node]:
+    """The nodes whose qualified name is, or ends with, a qualified name."""
+    last = re.sub(r"~\d+$", "", name.rpartition(".")[2])
+    keys = store.keys(store.ids_by_name(last))
+    return _present(store, [key for key in keys if _has_suffix(key, name)])
 
 
 def _present(store: GraphStore, keys: Sequence[str]) -> list[Node]:

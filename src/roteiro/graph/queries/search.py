@@ -15,6 +15,7 @@ from roteiro.errors import UsageError
 from roteiro.graph.model import NODE_KINDS, Node
 from roteiro.graph.queries.asked import Asked, take_apart
 from roteiro.graph.queries.evidence import Evidence, Term, gather
+from roteiro.graph.queries.names import like
 from roteiro.graph.queries.pages import checked_choices, checked_page
 from roteiro.graph.queries.ranking import row_of, score
 from roteiro.graph.queries.shapes import Json, envelope, node_json
@@ -145,12 +146,20 @@ def _named(store: GraphStore, asked: Asked) -> tuple[list[int], tuple[str, ...]]
     for name in dict.fromkeys([asked.text, *asked.names]):
         last = re.split(r"\.|::|#|->", name)[-1]
         found = store.ids_by_name(name, limit=NAMED) or store.ids_by_name(last, limit=NAMED)
+        found = found or _files(store, name)
         numbers.update(found)
         if not found and name in asked.names and not store.nodes_by_name(last, ignore_case=True):
             undefined.append(name)
-    keys = [asked.text, f"file:{asked.text}", f"doc:{asked.text}"]
-    paths = store.node_ids(keys).values()
-    return sorted(numbers.union(paths)), () if paths else tuple(undefined)
+    return sorted(numbers.union(store.node_ids([asked.text]).values())), tuple(undefined)
+
+
+def _files(store: GraphStore, name: str) -> list[int]:
+    """Files and docs whose path is, or ends with, what looks like one."""
+    if "." not in name and "/" not in name:
+        return []
+    keys = [key for kind in ("file", "doc") for key in store.keyed(f"{kind}:%{like(name)}", limit=NAMED)]
+    fitting = [key for key in keys if key.partition(":")[2] == name or key.endswith(f"/{name}")]
+    return sorted(store.node_ids(fitting).values())
 
 
 def _rescored(
