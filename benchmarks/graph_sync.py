@@ -61,7 +61,7 @@ def measure(tree: Path, *, rounds: int, jobs: int) -> dict[str, float]:
         keep_best(found, "one_edit", timed(lambda: roteiro_sync(tree)))
     found["in_process_no_change"], found["in_process_one_edit"] = warm(tree, edited, text)
     if shutil.which("ctags"):
-        command = ["ctags", "-R", "-f", os.devnull, str(tree)]
+        command = ["ctags", "-R", "-f", str(tree.parent / "tags"), str(tree)]
         keep_best(found, "ctags", timed(lambda: subprocess.run(command, check=True)))
     return found
 
