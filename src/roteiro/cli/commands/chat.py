@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -44,6 +45,8 @@ def chat(
             raise UsageError("--url and --in-process exclude each other.")
         from roteiro.cli.partners import Wishes
 
+        # The library reports an answer that Ctrl-C stopped as failed; on the terminal that is noise.
+        logging.getLogger("roteiro.llama").setLevel(logging.CRITICAL)
         config = load_config()
         wishes = Wishes(model=model, max_tokens=max_tokens, temperature=temperature)
         partner = _partner(config, wishes, url=url, in_process=in_process)
