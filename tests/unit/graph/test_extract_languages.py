@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from fakes.language_tree import described, read_tree
 
+from fakes.language_tree import described, read_tree
 from roteiro.graph.extract.languages import LANGUAGES, language_of
 from roteiro.graph.extract.parsing import events_of, parse
 from roteiro.graph.extract.symbols import Builder

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from fakes.language_tree import read_sources
 
+from fakes.language_tree import read_sources
 from roteiro.graph.extract.facts import FileFacts
 from roteiro.graph.link import Linker
 from roteiro.graph.model import Edge

@@ -5,11 +5,15 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
+
 from fakes.language_tree import edges_of, read_sources
 
 
 def edges(**sources: str) -> set[str]:
-    files = {name.replace("__", "/").replace("INIT", "__init__") + ".py": dedent(text) for name, text in sources.items()}
+    files = {
+        name.replace("__", "/").replace("INIT", "__init__") + ".py": dedent(text)
+        for name, text in sources.items()
+    }
     return edges_of(read_sources(files))
 
 
@@ -153,9 +157,7 @@ def test_imports_relative_aliased_starred_and_reexported() -> None:
 
 
 def test_modules_that_import_from_one_another_end() -> None:
-    found = calls(
-        a="from b import f\nfrom b import *\ndef g(): f()", b="from a import f\nfrom a import *"
-    )
+    found = calls(a="from b import f\nfrom b import *\ndef g(): f()", b="from a import f\nfrom a import *")
     assert found == set()
 
 
@@ -226,8 +228,7 @@ def test_types_stated_and_constructed() -> None:
         """
     )
     assert {edge for edge in found if "Client.f" in edge} == {
-        f"a.py#Client.f calls a.py#{name}"
-        for name in ("Pool.get", "Conn.send", "Pool.all", "Pool")
+        f"a.py#Client.f calls a.py#{name}" for name in ("Pool.get", "Conn.send", "Pool.all", "Pool")
     }
     assert "a.py#g calls a.py#Conn.send" in found
 

@@ -22,7 +22,8 @@ from roteiro.graph.extract.facts import (
     Ref,
     symbol_key,
 )
-from roteiro.graph.extract.symbols import Builder, Symbol
+from roteiro.graph.extract.scopes import Symbol
+from roteiro.graph.extract.symbols import Builder
 from roteiro.graph.model import Node, NodeKind
 
 _WORD: Final = re.compile(r"[^\W\d][\w$]*")
@@ -151,7 +152,7 @@ class Assembly:
         binds = self._locals[scope].get(head)
         if binds is None:
             return expr
-        if len(binds) > 1 or depth == 0 or head == expr.split("|")[0] == "":
+        if len(binds) > 1 or depth == 0 or not head:
             return ""
         bind = binds[0]
         rest = expr[len(head) :]
@@ -163,14 +164,10 @@ class Assembly:
 
     def _refs(self) -> Iterator[Ref]:
         """The references, without plain uses of a function's own variables."""
-        symbols = self._builder.symbols
         for ref in self._builder.refs:
             scope = self._number(ref.scope)
             if ref.kind == "r" and ref.expr in self._locals.get(scope, ()):
                 continue
-            if ref.kind == "r" and FILE_SCOPE < scope < self._count:
-                if any(ref.expr == name for name, _ in symbols[scope].params):
-                    continue
             yield ref if scope == ref.scope else ref._replace(scope=scope)
 
 

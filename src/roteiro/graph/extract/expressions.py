@@ -75,39 +75,33 @@ class Expressions:
             step = self._steps.get(kind)
             if step is None:
                 return self._head(current, kind, steps)
-            operator, inner, member = step
-            if operator == ".()":
-                end = current.child_by_field_name(member)
-                if end is None:
-                    return ""
-                steps.append("()")
-                current = current.child_by_field_name(inner)
-                if current is None:
-                    return self._head(end, end.type, steps)
-                steps.append("." + self.text(end))
-                continue
-            if operator == "?.":
-                end = current.named_child(current.named_child_count - 1)
-                end = end.child_by_field_name("name") if end is not None else None
-                if end is None:
-                    return ""
-                steps.append("." + self.text(end))
-                current = current.child_by_field_name(inner)
-                continue
-            if operator == "::":
-                text = self.name(current) + "".join(reversed(steps))
-                return text.removesuffix(".class")
-            if operator == "|":
+            if step[0] == "|":
                 return "" if steps else self._alternatives(current, step, depth)
-            if operator == ".":
-                end = current.child_by_field_name(member)
-                if end is None:
-                    return ""
-                steps.append("." + _member(self.text(end)))
-            elif operator:
-                steps.append(operator)
-            current = current.child_by_field_name(inner) if inner else _only_child(current)
+            if step[0] == "::":  # `Foo::class`, `Foo::CONST`
+                return (self.name(current) + "".join(reversed(steps))).removesuffix(".class")
+            inner = self._step(current, step, steps)
+            if inner is None and step[0] == ".()" and steps:  # a call of a bare name
+                return steps.pop().lstrip(".") + "".join(reversed(steps))
+            current = inner
         return ""
+
+    def _step(self, node: SyntaxNode, step: tuple[str, str, str], steps: list[str]) -> SyntaxNode | None:
+        """Note one step of the way and go inwards; None where the way ends."""
+        operator, inner, member = step
+        end = node.child_by_field_name(member) if member else None
+        if operator == "?.":
+            last = node.named_child(node.named_child_count - 1)
+            end = last.child_by_field_name("name") if last is not None else None
+        if operator in {".", "?.", ".()"}:
+            if end is None:
+                steps.clear()
+                return None
+            if operator == ".()":
+                steps.append("()")
+            steps.append("." + _member(self.text(end)))
+        elif operator:
+            steps.append(operator)
+        return node.child_by_field_name(inner) if inner else node.named_child(0)
 
     def _head(self, node: SyntaxNode, kind: str, steps: list[str]) -> str:
         literal = self._literals.get(kind)
@@ -138,7 +132,3 @@ class Expressions:
 def _member(text: str) -> str:
     """A member's name without type arguments and marks."""
     return text.partition("<")[0].lstrip("#$")
-
-
-def _only_child(node: SyntaxNode) -> SyntaxNode | None:
-    return node.named_child(0)

@@ -48,7 +48,7 @@ class Imports:
             "export.whole": self._on_export_whole,
         }
 
-    def _add(self, scope: int, local: str, module: str, name: str, match: Match, flags: str = "") -> None:
+    def _add(self, scope: int, local: str, module: str, name: str, match: Match, *, flags: str = "") -> None:
         self.found.append(Import(scope, local, module, name, match.node.start_point[0] + 1, flags))
 
     def _text(self, match: Match, name: str) -> str:
@@ -67,14 +67,14 @@ class Imports:
                 local = module.rpartition("/")[2]
             elif "." in module:
                 local, flags = module.split(".", 1)[0], "p"
-        self._add(scope.number, local, module, name, match, flags)
+        self._add(scope.number, local, module, name, match, flags=flags)
 
     def _on_default(self, match: Match, scope: _Scope) -> None:
         alias = self._text(match, "alias")
         self._add(scope.number, alias, self._text(match, "module"), "default", match)
 
     def _on_bare(self, match: Match, _scope: _Scope) -> None:
-        self._add(FILE_SCOPE, "", self._text(match, "module"), "", match, "s")
+        self._add(FILE_SCOPE, "", self._text(match, "module"), "", match, flags="s")
 
     def _on_path(self, match: Match, _scope: _Scope) -> None:
         self._add(FILE_SCOPE, "*", self._text(match, "module"), "*", match)
@@ -105,12 +105,12 @@ class Imports:
         self._add(scope.number, name, f"mod:{name}", "", match)
 
     def _on_export_all(self, match: Match, _scope: _Scope) -> None:
-        self._add(FILE_SCOPE, "*", self._text(match, "module"), "*", match, "x")
+        self._add(FILE_SCOPE, "*", self._text(match, "module"), "*", match, flags="x")
 
     def _on_export_from(self, match: Match, _scope: _Scope) -> None:
         name = self._text(match, "name")
         local = EXPORT + (self._text(match, "alias") or name)
-        self._add(FILE_SCOPE, local, self._text(match, "module"), name, match, "x")
+        self._add(FILE_SCOPE, local, self._text(match, "module"), name, match, flags="x")
 
     def _on_export_as(self, match: Match, _scope: _Scope) -> None:
         name = self._text(match, "name")
@@ -134,24 +134,24 @@ def use_paths(text: str) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     prefixes = [""]
     current = ""
-    for token in _tokens(text):
-        if token == "{":
+    for piece in _pieces(text):
+        if piece == "{":
             prefixes.append(prefixes[-1] + current)
             current = ""
-        elif token in {"}", ","}:
+        elif piece in {"}", ","}:
             _keep(found, prefixes[-1] + current)
             current = ""
-            if token == "}" and len(prefixes) > 1:
+            if piece == "}" and len(prefixes) > 1:
                 prefixes.pop()
         else:
-            current += token
+            current += piece
         if len(found) > _MAX_USES:
             break
     _keep(found, prefixes[-1] + current)
     return found
 
 
-def _tokens(text: str) -> list[str]:
+def _pieces(text: str) -> list[str]:
     for mark in "{},":
         text = text.replace(mark, f"\0{mark}\0")
     return [part for part in (piece.strip() for piece in text.split("\0")) if part]

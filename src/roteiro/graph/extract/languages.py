@@ -246,9 +246,7 @@ _CPP: Final = replace(
     extensions=("cpp", "cc", "cxx", "hpp", "hh", "hxx", "ipp", "inl", "c++", "h++"),
     captures=("c.scm", "cpp.scm"),
     self_names=frozenset({"this"}),
-    leaves=frozenset(
-        {"identifier", "type_identifier", "field_identifier", "namespace_identifier", "this"}
-    ),
+    leaves=frozenset({"identifier", "type_identifier", "field_identifier", "namespace_identifier", "this"}),
     steps={
         **_C.steps,
         "qualified_identifier": (".", "scope", "name"),

@@ -16,6 +16,7 @@ from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Ref
 from roteiro.graph.extract.imports import Imports
 from roteiro.graph.extract.languages import Language
 from roteiro.graph.extract.parsing import Match, Parsed, SyntaxNode
+from roteiro.graph.extract.scopes import Scope, Symbol
 
 _HOLDERS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "extend"})
 _OPEN: Final = _HOLDERS | {"file", "module"}
@@ -42,51 +43,6 @@ _SIGNATURE_MAX: Final = 240
 _SPACE: Final = re.compile(r"\s+")
 
 
-class Symbol:
-    """One definition while it is being built, and what its node will say."""
-
-    __slots__ = (
-        "bases", "depth", "doc", "end", "end_line", "flags", "kind", "line", "name_at", "params",
-        "parent", "parent_id", "qualname", "returns", "signature", "start",
-    )  # fmt: skip
-
-    def __init__(self, qualname: str, kind: str, parent: int, node: SyntaxNode) -> None:
-        self.qualname = qualname
-        self.kind = kind
-        self.parent = parent
-        self.start = node.start_byte
-        self.end = node.end_byte
-        self.line = node.start_point[0] + 1
-        row, column = node.end_point
-        self.end_line = row if column == 0 and row > node.start_point[0] else row + 1
-        self.flags = ""
-        self.params: list[tuple[str, str]] = []
-        self.returns: list[str] = []
-        self.bases: list[str] = []
-        self.signature: str | None = None
-        self.doc: str | None = None
-        self.name_at = -1
-
-
-class _Scope:
-    """An open scope: until which byte, its number, its symbol's number, and the names' prefix."""
-
-    __slots__ = (
-        "bound", "end", "kind", "number", "outer_names", "owner", "prefix",
-        "takes_block",
-    )  # fmt: skip
-
-    def __init__(self, end: int, number: int, owner: int, prefix: str, kind: str) -> None:
-        self.end = end
-        self.number = number
-        self.owner = owner
-        self.prefix = prefix
-        self.kind = kind
-        self.outer_names: set[str] | None = None
-        self.takes_block = False
-        self.bound: set[bytes] = set()  # what a function binds itself: uses of it are no references
-
-
 class Builder:
     """Walks a parsed file and collects what it says. Use once: `run()`, then read the attributes."""
 
@@ -111,9 +67,9 @@ class Builder:
         self._taken: dict[str, int] = {}
         self._named: set[int] = set()
         self._based: set[int] = set()
-        self._file = _Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
+        self._file = Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
         self._scopes = [self._file]
-        self._handlers: dict[str, Callable[[Match, _Scope], None]] = {
+        self._handlers: dict[str, Callable[[Match, Scope], None]] = {
             **self.imports.handlers,
             "block": self._on_block,
             "extend": self._on_extend,
@@ -174,7 +130,7 @@ class Builder:
 
     # -- definitions -------------------------------------------------------------------------------
 
-    def _on_definition(self, match: Match, scope: _Scope) -> None:
+    def _on_definition(self, match: Match, scope: Scope) -> None:
         name_node = match.captures["name"][0]
         name = self.expressions.name(name_node)
         if not name or name_node.start_byte in self._named:
@@ -203,7 +159,7 @@ class Builder:
         else:
             symbol.flags += "i"
         number = len(self.symbols) - 1
-        opened = _Scope(symbol.end, number, number, f"{symbol.qualname}.", kind)
+        opened = Scope(symbol.end, number, number, f"{symbol.qualname}.", kind)
         opened.takes_block = match.node.type in _VALUES
         self._scopes.append(opened)
 
@@ -219,7 +175,7 @@ class Builder:
         return "" if head in self.language.self_names else name.replace(".prototype.", ".")
 
     def _define(
-        self, qualname: str, kind: str, scope: _Scope, node: SyntaxNode, name_node: SyntaxNode
+        self, qualname: str, kind: str, scope: Scope, node: SyntaxNode, name_node: SyntaxNode
     ) -> Symbol:
         self._named.add(name_node.start_byte)
         times = self._taken[qualname] = self._taken.get(qualname, 0) + 1
@@ -246,7 +202,7 @@ class Builder:
         text = _SPACE.sub(" ", raw.decode("utf-8", "replace")).strip().rstrip(":{").rstrip()
         return text if len(text) <= _SIGNATURE_MAX else text[: _SIGNATURE_MAX - 1] + "…"
 
-    def _on_extend(self, match: Match, scope: _Scope) -> None:
+    def _on_extend(self, match: Match, scope: Scope) -> None:
         """An `impl` or an extension: members of a type that is defined elsewhere."""
         name = _bare(self.expressions.type(match.captures["name"][0]))
         self._open_block(match, scope, "extend", f"{scope.prefix}{name}.")
@@ -256,20 +212,20 @@ class Builder:
             self._based.add(base[0].start_byte)
             self.extended.append((f"{scope.prefix}{name}", self.expressions.type(base[0])))
 
-    def _on_block(self, match: Match, scope: _Scope) -> None:
+    def _on_block(self, match: Match, scope: Scope) -> None:
         if scope.takes_block and scope.end == -match.minus_end:
             scope.takes_block = False  # `name = () => ...`: the function is the definition itself
             return
         self._open_block(match, scope, "block", scope.prefix)
 
-    def _open_block(self, match: Match, scope: _Scope, kind: str, prefix: str) -> None:
+    def _open_block(self, match: Match, scope: Scope, kind: str, prefix: str) -> None:
         self.blocks.append(scope.number)
         number = -1 - len(self.blocks)
-        self._scopes.append(_Scope(-match.minus_end, number, scope.owner, prefix, kind))
+        self._scopes.append(Scope(-match.minus_end, number, scope.owner, prefix, kind))
 
     # -- names -------------------------------------------------------------------------------------
 
-    def _on_param(self, match: Match, scope: _Scope) -> None:
+    def _on_param(self, match: Match, scope: Scope) -> None:
         if scope.kind in _OPEN:
             return
         name = self.expressions.name(match.captures["name"][0])
@@ -285,10 +241,10 @@ class Builder:
         else:
             self._bind(scope, name, kind, expr, match)
 
-    def _on_lone_param(self, match: Match, scope: _Scope) -> None:
+    def _on_lone_param(self, match: Match, scope: Scope) -> None:
         self._bind(scope, self.expressions.name(match.node), "?", "", match)
 
-    def _on_bind(self, match: Match, scope: _Scope) -> None:
+    def _on_bind(self, match: Match, scope: Scope) -> None:
         name_node = match.captures["name"][0]
         name = self.expressions.name(name_node)
         if not name or name_node.start_byte in self._named:
@@ -313,7 +269,7 @@ class Builder:
         if scope is self._file and name == "__all__":
             self._read_exports(match)
 
-    def _on_bind_again(self, match: Match, scope: _Scope) -> None:
+    def _on_bind_again(self, match: Match, scope: Scope) -> None:
         if scope is self._file and self.expressions.name(match.captures["name"][0]) == "__all__":
             self._read_exports(match)
 
@@ -328,7 +284,7 @@ class Builder:
         expr = self.expressions.value(value[0]) if value is not None else ""
         return (kind, expr) if expr else ("?", "")
 
-    def _bind(self, scope: _Scope, name: str, kind: str, expr: str, match: Match) -> None:
+    def _bind(self, scope: Scope, name: str, kind: str, expr: str, match: Match) -> None:
         row = (scope.number, name, kind, expr, match.node.start_point[0] + 1)
         self.binds.append(tuple.__new__(Bind, row))
         if scope.kind not in _OPEN:
@@ -339,112 +295,112 @@ class Builder:
         names = [text.decode("utf-8", "replace") for text in _QUOTED.findall(raw)]
         self.exports = [*(self.exports or ()), *names]
 
-    def _on_global(self, match: Match, scope: _Scope) -> None:
+    def _on_global(self, match: Match, scope: Scope) -> None:
         if scope.outer_names is None:
             scope.outer_names = set()
         scope.outer_names.add(self.expressions.text(match.captures["name"][0]))
 
-    def _on_export(self, match: Match, _scope: _Scope) -> None:
+    def _on_export(self, match: Match, _scope: Scope) -> None:
         self.exported.add(match.start)
 
-    def _on_private(self, match: Match, _scope: _Scope) -> None:
+    def _on_private(self, match: Match, _scope: Scope) -> None:
         self.private.add(match.start)
 
-    def _on_getter(self, _match: Match, scope: _Scope) -> None:
+    def _on_getter(self, _match: Match, scope: Scope) -> None:
         if scope.owner >= 0:
             self.symbols[scope.owner].flags += "p"
 
-    def _on_returns(self, match: Match, scope: _Scope) -> None:
+    def _on_returns(self, match: Match, scope: Scope) -> None:
         if scope.number == scope.owner >= 0:
             symbol = self.symbols[scope.number]
             symbol.returns = [self.expressions.type(match.node)]
             symbol.flags = symbol.flags.replace("i", "")
 
-    def _on_stub(self, match: Match, scope: _Scope) -> None:
+    def _on_stub(self, match: Match, scope: Scope) -> None:
         text = self.expressions.text(match.node)[:200]
         self.stubs.append((match.node.start_point[0] + 1, scope.owner, text))
 
-    def _on_alias(self, match: Match, scope: _Scope) -> None:
+    def _on_alias(self, match: Match, scope: Scope) -> None:
         """A type under another name."""
         name = self.expressions.name(match.captures["name"][0])
         other = _bare(self.expressions.type(match.captures["alias"][0]))
         if other and other != name:
             self._bind(scope, name, "=", other, match)
 
-    def _on_bind_member(self, match: Match, scope: _Scope) -> None:
+    def _on_bind_member(self, match: Match, scope: Scope) -> None:
         """`a.b = a.c = function () {}`: a member under a second name."""
         name = self.expressions.name(match.captures["name"][0])
         if scope is self._file and name.count(".") == 1:
             self._bind(scope, name, "=", self.expressions.value(match.captures["value"][0]), match)
 
-    def _on_constructed(self, match: Match, scope: _Scope) -> None:
+    def _on_constructed(self, match: Match, scope: Scope) -> None:
         """`Foo x(1)`: the declared type is constructed."""
         stated = match.node.parent.child_by_field_name("type") if match.node.parent else None
         if stated is not None:
             self._use(scope, "n", _bare(self.expressions.type(stated)), match.node)
 
-    def _on_prototype(self, match: Match, scope: _Scope) -> None:
+    def _on_prototype(self, match: Match, scope: Scope) -> None:
         self._bind(scope, self.expressions.name(match.node), "p", "", match)
 
-    def _on_field(self, match: Match, scope: _Scope) -> None:
+    def _on_field(self, match: Match, scope: Scope) -> None:
         """A parameter that becomes a field of its object."""
         name = self.expressions.name(match.captures["name"][0]).lstrip("$")
         own = next(iter(self.language.self_names), "this")
         self._bind(scope, f"{own}.{name}", ":", self.expressions.type(match.captures["type"][0]), match)
 
-    def _on_package(self, match: Match, _scope: _Scope) -> None:
+    def _on_package(self, match: Match, _scope: Scope) -> None:
         self.package = self.expressions.name(match.node)
 
     # -- uses --------------------------------------------------------------------------------------
 
-    def _use(self, scope: _Scope, kind: str, expr: str, node: SyntaxNode) -> None:
+    def _use(self, scope: Scope, kind: str, expr: str, node: SyntaxNode) -> None:
         if expr and expr[0] != "'":
             row = (scope.number, kind, expr, node.end_point[0] + 1)
             self.refs.append(tuple.__new__(Ref, row))
 
-    def _on_base(self, match: Match, scope: _Scope) -> None:
+    def _on_base(self, match: Match, scope: Scope) -> None:
         text = self.expressions.type(match.node) or self.expressions.value(match.node)
         self._based.add(match.start)
         if text and scope.owner >= 0:
             self.symbols[scope.owner].bases.append(text)
 
-    def _on_call(self, match: Match, scope: _Scope) -> None:
+    def _on_call(self, match: Match, scope: Scope) -> None:
         self._based.add(match.start)
         self._use(scope, "c", self.expressions.value(match.node), match.node)
 
-    def _on_call_whole(self, match: Match, scope: _Scope) -> None:
+    def _on_call_whole(self, match: Match, scope: Scope) -> None:
         self._use(scope, "c", self.expressions.value(match.node).removesuffix("()"), match.node)
 
-    def _on_call_token(self, match: Match, scope: _Scope) -> None:
+    def _on_call_token(self, match: Match, scope: Scope) -> None:
         """A call within a macro's tokens, if it is of a bare name."""
         if self.data[match.start - 1 : match.start] in {b".", b":"}:
             return
         if self.data[-match.minus_end : -match.minus_end + 1] == b"(":
             self._use(scope, "c", self.expressions.name(match.node), match.node)
 
-    def _on_member(self, match: Match, scope: _Scope) -> None:
+    def _on_member(self, match: Match, scope: Scope) -> None:
         """A method named without being called, `Foo::bar`."""
         self._use(scope, "r", self.expressions.name(match.node), match.node)
 
-    def _on_tail(self, match: Match, scope: _Scope) -> None:
+    def _on_tail(self, match: Match, scope: Scope) -> None:
         """The last expression of a function's body, which is what it returns."""
         if self.data[-match.minus_end : scope.end].strip() in {b"}", b"end"}:
             self._on_return(match, scope)
 
-    def _on_new(self, match: Match, scope: _Scope) -> None:
+    def _on_new(self, match: Match, scope: Scope) -> None:
         self._based.add(match.start)
         self._use(scope, "n", _bare(self.expressions.type(match.node)), match.node)
 
-    def _on_ref(self, match: Match, scope: _Scope) -> None:
+    def _on_ref(self, match: Match, scope: Scope) -> None:
         start, minus_end, _, _, node, _ = match
         if self.data[start:-minus_end] not in scope.bound and start not in self._based:
             self._use(scope, "r", self.expressions.value(node), node)
 
-    def _on_type(self, match: Match, scope: _Scope) -> None:
+    def _on_type(self, match: Match, scope: Scope) -> None:
         if match.start not in self._based:
             self._use(scope, "t", self.expressions.name(match.node), match.node)
 
-    def _on_decorator(self, match: Match, scope: _Scope) -> None:
+    def _on_decorator(self, match: Match, scope: Scope) -> None:
         expr = self.expressions.value(match.node)
         plain = expr.removesuffix("()")
         if scope.owner >= 0:
@@ -452,20 +408,20 @@ class Builder:
         if plain == expr:
             self._use(scope, "c", expr, match.node)
 
-    def _on_return(self, match: Match, scope: _Scope) -> None:
+    def _on_return(self, match: Match, scope: Scope) -> None:
         if scope.number == scope.owner >= 0 and "i" in self.symbols[scope.owner].flags:
             self.symbols[scope.owner].returns.append(self.expressions.value(match.node))
 
-    def _on_yield(self, _match: Match, scope: _Scope) -> None:
+    def _on_yield(self, _match: Match, scope: Scope) -> None:
         if scope.owner >= 0:
             self.symbols[scope.owner].flags += "g"
 
     # -- text --------------------------------------------------------------------------------------
 
-    def _on_comment(self, match: Match, scope: _Scope) -> None:
+    def _on_comment(self, match: Match, scope: Scope) -> None:
         self.comments.add(match.node, scope.owner)
 
-    def _on_doc(self, match: Match, scope: _Scope) -> None:
+    def _on_doc(self, match: Match, scope: Scope) -> None:
         self.comments.add(match.node, scope.owner)
         line = first_line(self.expressions.text(match.node))
         if scope.owner < 0:

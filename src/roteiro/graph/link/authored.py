@@ -11,7 +11,7 @@ from typing import Final
 
 from roteiro.graph.extract.facts import FileHeader, Link, symbol_key
 from roteiro.graph.link.edges import EdgeSet
-from roteiro.graph.model import Edge
+from roteiro.graph.model import Edge, EdgeKind
 
 _ADR: Final = "adr:"
 _NAME: Final = re.compile(r"[^\W\d][\w$.]*")
@@ -32,7 +32,7 @@ class Authored:
             target = self._target(link)
             if target is None or target == link.source:
                 continue
-            kind = "supersedes" if link.kind == "supersedes" else "references"
+            kind: EdgeKind = "supersedes" if link.kind == "supersedes" else "references"
             found.add(link.source, target, kind, link.line)
             if link.source.startswith(_ADR) and target.startswith("sym:"):
                 found.add(target, link.source.partition("#")[0], "authored_by", link.line)
@@ -48,21 +48,23 @@ class Authored:
         path, mark, name = text.partition("#")
         path = path.strip().removeprefix("file:").removeprefix("./")
         if mark:
-            header = self._headers.get(path)
-            if header is None:
-                return None
-            if any(row.qualname == name for row in header.defs):
-                return symbol_key(header.lang, path, name)
-            return next((key for key in header.keys if key.endswith(f"#{name}")), None)
+            return self._part(path, name)
         if path in self._headers:
             keys = self._headers[path].keys
             return keys[0] if keys else f"file:{path}"
         if path in self._known():
             return path
-        if _NAME.fullmatch(path) is None:
-            return None
-        rows = self._symbols().get(path, [])
+        rows = self._symbols().get(path, []) if _NAME.fullmatch(path) else []
         return rows[0] if len(rows) == 1 else None
+
+    def _part(self, path: str, name: str) -> str | None:
+        """A symbol of a file, or a section of a document."""
+        header = self._headers.get(path)
+        if header is None:
+            return None
+        if any(row.qualname == name for row in header.defs):
+            return symbol_key(header.lang, path, name)
+        return next((key for key in header.keys if key.endswith(f"#{name}")), None)
 
     def _known(self) -> dict[str, str]:
         """Every document's keys."""

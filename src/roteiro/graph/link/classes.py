@@ -38,7 +38,7 @@ class Classes:
     def attribute(self, value: Value, name: str) -> Values:
         """What `value.name` stands for; a property is what it returns."""
         kind = value[0]
-        if kind == "m" or kind == "n":
+        if kind in {"m", "n"}:
             return self._world.module_member(value, name)
         if kind in {"d", "i", "s"}:
             found = self.member(value, name)
@@ -98,9 +98,10 @@ class Classes:
         for text in row.bases:
             head = head_and_arguments(text)[0]
             for value in self._evaluator.evaluate(table, row.parent, head):
-                if value[0] == "d" and (value[1], value[2]) != holder:
-                    if self._world.table(value[1]).defs[value[2]].kind in HOLDERS:
-                        found[value[1], value[2]] = None
+                if value[0] != "d" or (value[1], value[2]) == holder:
+                    continue
+                if self._world.table(value[1]).defs[value[2]].kind in HOLDERS:
+                    found[value[1], value[2]] = None
         return list(found)
 
     def _own(self, holder: ClassRef, name: str, receiver: ClassRef) -> Values | None:

@@ -6,47 +6,31 @@ surely of another code base `EXTERNAL`. Thread: one linker, one thread.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from typing import Final
 
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Import
 from roteiro.graph.link.classes import Classes
-from roteiro.graph.link.rules import RULES, Rules
+from roteiro.graph.link.elements import Elements
+from roteiro.graph.link.expressions import merged, parse
+from roteiro.graph.link.names import Names, Wanted
+from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.systems import PathSystem
 from roteiro.graph.link.table import Entry, FileTable
-from roteiro.graph.link.types import alternatives, element, head_and_arguments
+from roteiro.graph.link.types import alternatives, head_and_arguments
 from roteiro.graph.link.values import (
-    CALLABLES,
     CLASSES,
-    EXTERNAL,
     NOTHING,
     ONLY_EXTERNAL,
     ONLY_UNKNOWN,
-    UNKNOWN,
     ClassRef,
     Value,
     Values,
 )
 from roteiro.graph.link.world import World
 
-_STEP: Final = re.compile(r"\.[^.()\[\]]+|\(\)|\[\]")
-_HEAD: Final = re.compile(r"[^.()\[\]]+")
 _DEPTH: Final = 14
-_MAX_VALUES: Final = 8
 _BOUND_TO_SCOPE: Final = frozenset({"super", "this", "self", "cls", ""})
-_CLASS_FIRST: Final = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
-_ENTERED: Final = ("Iterator", "Generator", "Iterable", "AbstractContextManager", "ContextManager")
-
-
-@lru_cache(maxsize=131072)
-def parse(expr: str) -> tuple[str, tuple[str, ...]]:
-    """An expression without alternatives as its head and steps."""
-    match = _HEAD.match(expr)
-    if match is None:
-        return "", ()
-    return match[0], tuple(_STEP.findall(expr, match.end()))
 
 
 class Evaluator:
@@ -56,6 +40,8 @@ class Evaluator:
         self.world = world
         world.evaluator = self
         self.classes = Classes(world, self)
+        self.elements = Elements(self)
+        self.names = Names(self)
         self._known: dict[tuple[object, ...], Values] = {}
         self._open: set[tuple[object, ...]] = set()
         self._depth = 0
@@ -97,9 +83,9 @@ class Evaluator:
         head = parse(expr)[0]
         if head not in table.repeated:
             line = 0
-        if scope != FILE_SCOPE and head not in table.scoped and head not in _BOUND_TO_SCOPE:
-            if RULES[table.header.lang].lexical:
-                return FILE_SCOPE, line, None
+        own = scope == FILE_SCOPE or head in table.scoped or head in _BOUND_TO_SCOPE
+        if not own and RULES[table.header.lang].lexical:
+            return FILE_SCOPE, line, None
         return scope, line, self_type
 
     def _chain(
@@ -109,132 +95,46 @@ class Evaluator:
         if not head or head[0] == "'":
             return ONLY_EXTERNAL if head != "'None" else NOTHING
         rules = RULES[table.header.lang]
-        special = (
-            self.world.system(table).head(table, scope, head) if rules.family == "rust" else None
-        )
-        if special is not None:
-            current: Values = special
-        elif head in rules.super_names and (steps[:1] == ("()",) or not rules.explicit_self):
-            holder = self_type or self.class_at(table, scope)
-            current = (("s", *self.class_at(table, scope), holder),) if holder else ONLY_UNKNOWN
-            steps = steps[1:] if steps[:1] == ("()",) and rules.explicit_self else steps
-        elif head in rules.class_names:
-            holder = self_type or self.class_at(table, scope)
-            current = (("d", *holder, holder),) if holder else ONLY_UNKNOWN
-        elif head in rules.self_names:
-            holder = self_type or self.class_at(table, scope)
-            current = (("i", *holder),) if holder else ONLY_UNKNOWN
-        else:
-            current = self.name(table, scope, head, line, self_type)
+        current = self._word(table, scope, head, steps, self_type)
+        if current is None:
+            current = self.names.find(table, scope, Wanted(head, line, self_type))
+        elif head in rules.super_names and rules.explicit_self:
+            steps = steps[1:]  # the parentheses of `super()`
         for step in steps:
             if current is ONLY_EXTERNAL or current is ONLY_UNKNOWN:
                 return current
             current = merged(self.step(value, step) for value in current)
         return current
 
+    def _word(
+        self, table: FileTable, scope: int, head: str, steps: tuple[str, ...],
+        self_type: ClassRef | None,
+    ) -> Values | None:  # fmt: skip
+        """What a word of the language stands for at the head of an expression, None for a name."""
+        rules = RULES[table.header.lang]
+        if rules.modules == "rust":
+            found = self.world.system(table).head(table, scope, head)
+            if found is not None:
+                return found
+        if head in rules.super_names and (steps[:1] == ("()",) or not rules.explicit_self):
+            own = self.names.class_at(table, scope)
+            return ONLY_UNKNOWN if own is None else (("s", *own, self_type or own),)
+        if head not in rules.class_names and head not in rules.self_names:
+            return None
+        holder = self_type or self.names.class_at(table, scope)
+        if holder is None:
+            return ONLY_UNKNOWN
+        return (("d", *holder, holder),) if head in rules.class_names else (("i", *holder),)
+
     def step(self, value: Value, step: str) -> Values:
         """What a value becomes by `.name`, `()` or `[]`."""
         if step == "()":
             return self.called(value)
         if step == "[]":
-            return self.element(value, "[]")
+            return self.elements.element(value, "[]")
         return self.classes.attribute(value, step[1:])
 
-    # -- names -------------------------------------------------------------------------------------
-
-    def name(
-        self, table: FileTable, scope: int, name: str, line: int = 0, self_type: ClassRef | None = None
-    ) -> Values:
-        """What a bare name stands for at a scope."""
-        rules = RULES[table.header.lang]
-        current = scope
-        while True:
-            found = self._in_scope(table, current, scope, name, line, self_type, rules)
-            if found is not None:
-                return found
-            if current == FILE_SCOPE:
-                break
-            current = table.parent(current)
-        found = self.world.system(table).file_level(table, scope, name)
-        if found is not None:
-            return found
-        return ONLY_EXTERNAL if name in rules.builtins else ONLY_UNKNOWN
-
-    def _in_scope(
-        self, table: FileTable, current: int, start: int, name: str, line: int,
-        self_type: ClassRef | None, rules: Rules,
-    ) -> Values | None:  # fmt: skip
-        defs = table.defs
-        is_def = 0 <= current < len(defs)
-        kind = defs[current].kind if is_def else ""
-        if rules.implicit_members and kind == "method" and current == table.symbol(start):
-            outer = self.class_at(table, current)
-            if outer is not None and defs[current].parent != outer[1]:
-                found = self._own_names(table, current, start, name, line, self_type)
-                return found if found is not None else self.classes.member(("i", *outer), name)
-        if kind in CLASSES:
-            if rules.implicit_members:
-                found = self.classes.member(("i", table.path, current), name)
-                if found is not None:
-                    return found
-            if current != start and not rules.class_scope:
-                return None
-        return self._own_names(table, current, start, name, line, self_type)
-
-    def _own_names(
-        self, table: FileTable, current: int, start: int, name: str, line: int,
-        self_type: ClassRef | None,
-    ) -> Values | None:  # fmt: skip
-        """What one scope itself binds: names, and a function's parameters."""
-        kind = table.defs[current].kind if 0 <= current < len(table.defs) else ""
-        names = table.names.get(current)
-        entries = names.get(name) if names is not None else None
-        parameter = self._parameter(table, current, name, self_type) if kind in CALLABLES else None
-        if entries is None:
-            return parameter
-        found = self.entries(table, entries, line if current == start else 0, self_type)
-        return found if parameter is None else merged((found, parameter))
-
-    def _parameter(
-        self, table: FileTable, scope: int, name: str, self_type: ClassRef | None
-    ) -> Values | None:
-        row = table.defs[scope]
-        for position, (parameter, stated) in enumerate(row.params):
-            if parameter != name:
-                continue
-            if position == 0 and row.kind == "method" and "s" not in row.flags:
-                if stated and parameter not in {"self", "cls"}:
-                    return self.typed(table, row.parent, stated, self_type)
-                return self._receiver(table, scope, self_type)
-            if not stated:
-                return ONLY_UNKNOWN
-            return self.typed(table, row.parent, stated, self_type)
-        return None
-
-    def _receiver(self, table: FileTable, scope: int, self_type: ClassRef | None) -> Values:
-        """The first parameter of a method with an explicit `self`."""
-        if not RULES[table.header.lang].explicit_self:
-            return ONLY_UNKNOWN
-        row = table.defs[scope]
-        holder = self_type or self.class_at(table, scope)
-        if holder is None:
-            return ONLY_UNKNOWN
-        short = row.qualname.rpartition(".")[2]
-        if "c" in row.flags or short in _CLASS_FIRST or row.params[0][0] in {"cls", "mcs", "mcls"}:
-            return (("d", *holder, holder),)
-        return (("i", *holder),)
-
-    def class_at(self, table: FileTable, scope: int) -> ClassRef | None:
-        """The type whose member the innermost method at `scope` is."""
-        while scope != FILE_SCOPE:
-            if scope < len(table.defs):
-                row = table.defs[scope]
-                if row.kind in CLASSES:
-                    return table.path, scope
-                if row.kind == "method":
-                    return self.world.holder(table, row)
-            scope = table.parent(scope)
-        return None
+    # -- what binds a name --------------------------------------------------------------------------
 
     def entries(
         self, table: FileTable, entries: Sequence[Entry], line: int, self_type: ClassRef | None
@@ -246,16 +146,17 @@ class Evaluator:
         binds = [entry for entry in entries if isinstance(entry, Bind)]
         if len(binds) > 1 and line:
             binds = [bind for bind in binds if bind.line <= line] or binds
-        for entry in binds:
-            found.append(self.bound(table, entry, self_type))
+        found += [self.bound(table, bind, self_type) for bind in binds]
         for entry in entries:
             if isinstance(entry, Import):
                 found.append(self.world.imported(table, entry))
         return merged(found) if len(found) != 1 else found[0]
 
     def definitions(self, table: FileTable, rows: Sequence[int], receiver: ClassRef | None) -> list[Value]:
-        """The definitions of one name that may be the one in force: the last, and earlier ones that a
-        conditional definition may not have replaced."""
+        """The definitions of one name that may be in force.
+
+        That is the last, and earlier ones that a conditional definition may not have replaced.
+        """
         defs = table.defs
         holders = table.members
         rows = [row for row in rows if defs[row].kind != "const" or defs[row].qualname in holders]
@@ -271,20 +172,19 @@ class Evaluator:
 
     def bound(self, table: FileTable, bind: Bind, self_type: ClassRef | None = None) -> Values:
         """What a bind gives its name."""
-        if bind.kind == "?":
+        kind = bind.kind
+        if kind == "?":
             return ONLY_UNKNOWN
-        if bind.kind == "p":
+        if kind == "p":
             return self._declared(table, bind.name)
-        if bind.kind == ":":
+        if kind == ":":
             return self.typed(table, bind.scope, bind.expr, self_type)
         values = self.evaluate(table, bind.scope, bind.expr, line=bind.line, self_type=self_type)
-        if bind.kind == "f":
-            return merged(self.element(value, "f") for value in values)
-        if bind.kind == "[":
-            return merged(self.element(value, "[]") for value in values)
-        if bind.kind == "w":
-            return merged(self.entered(value) for value in values)
-        return values
+        if kind == "=":
+            return values
+        if kind == "w":
+            return merged(self.elements.entered(value) for value in values)
+        return merged(self.elements.element(value, "f" if kind == "f" else "[]") for value in values)
 
     def _declared(self, table: FileTable, name: str) -> Values:
         """What a prototype announces, unless the file itself defines it."""
@@ -305,7 +205,7 @@ class Evaluator:
                 continue
             short = head.rpartition(".")[2]
             if head in {"Self", "typing.Self", "this", "static"}:
-                holder = self_type or self.class_at(table, scope)
+                holder = self_type or self.names.class_at(table, scope)
                 found.append((("i", *holder),) if holder else ONLY_UNKNOWN)
             elif short in {"type", "Type"} and args:
                 kinds = self.typed(table, scope, args[0], self_type)
@@ -327,13 +227,7 @@ class Evaluator:
         """What calling a value gives."""
         kind = value[0]
         if kind == "d":
-            row = self.world.table(value[1]).defs[value[2]]
-            if row.kind in CLASSES:
-                return (("i", value[1], value[2]),)
-            table = self.world.table(value[1])
-            if row.qualname in table.members and RULES[table.header.lang].modules == "ecma":
-                return (("i", value[1], value[2]),)  # a constructor function with a prototype
-            return self.returned(value)
+            return (("i", value[1], value[2]),) if self._constructs(value) else self.returned(value)
         if kind == "i":
             found = self.classes.member(value, "__call__")
             return merged(self.called(inner) for inner in found) if found else ONLY_UNKNOWN
@@ -343,6 +237,13 @@ class Evaluator:
                 return self.typed(self.world.table(value[1]), value[2], args[-1])
             return ONLY_EXTERNAL
         return (value,) if kind in {"x", "?"} else ONLY_UNKNOWN
+
+    def _constructs(self, value: Value) -> bool:
+        """Whether a call makes an instance: of a type, or by a function with a prototype."""
+        table = self.world.table(value[1])
+        row = table.defs[value[2]]
+        prototype = RULES[table.header.lang].modules == "ecma" and row.qualname in table.members
+        return row.kind in CLASSES or prototype
 
     def returned(self, value: Value) -> Values:
         """What a function gives back, as stated or as its return statements say."""
@@ -354,64 +255,8 @@ class Evaluator:
         if "i" not in row.flags:
             explicit = RULES[table.header.lang].explicit_self and row.kind == "method"
             if explicit and row.params and row.params[0][1] == row.returns:
-                return self._receiver(table, index, receiver)  # `def open(self: T) -> T`
+                return self.names.receiver(table, index, receiver)  # `def open(self: T) -> T`
             return self.typed(table, row.parent, row.returns, receiver)
         if "g" in row.flags:
             return ONLY_UNKNOWN
         return self.evaluate(table, index, row.returns, self_type=receiver)
-
-    def element(self, value: Value, step: str) -> Values:
-        """What indexing (`[]`) or iterating over (`f`) a value gives."""
-        kind = value[0]
-        if kind == "t":
-            text = element(value[3], step)
-            return self.typed(self.world.table(value[1]), value[2], text) if text else ONLY_EXTERNAL
-        if kind == "d":
-            if self.world.table(value[1]).defs[value[2]].kind not in CLASSES:
-                return ONLY_UNKNOWN
-            return (value,) if step == "[]" else (("i", value[1], value[2]),)
-        if kind == "i":
-            return self._element_of_instance(value, step)
-        return (value,)
-
-    def _element_of_instance(self, value: Value, step: str) -> Values:
-        if step == "[]":
-            return self._result(value, "__getitem__")
-        found: list[Values] = []
-        for name in ("__iter__", "__aiter__"):
-            for iterator in self._result(value, name):
-                if iterator[0] == "t":
-                    found.append(self.element(iterator, "f"))
-                elif iterator[0] == "i":
-                    found += [self._result(iterator, "__next__"), self._result(iterator, "__anext__")]
-        return merged(found) or ONLY_UNKNOWN
-
-    def entered(self, value: Value) -> Values:
-        """What `with value as x` binds."""
-        if value[0] == "i":
-            found = merged(self._result(value, name) for name in ("__enter__", "__aenter__"))
-            return found if any(inner[0] != "?" for inner in found) else (value,)
-        if value[0] == "t":
-            head, args = head_and_arguments(value[3])
-            if args and head.rpartition(".")[2].removeprefix("Async").removeprefix("Abstract") in _ENTERED:
-                return self.typed(self.world.table(value[1]), value[2], args[0])
-            return ONLY_EXTERNAL
-        return (value,)
-
-    def _result(self, value: Value, method: str) -> Values:
-        found = self.classes.member(value, method)
-        return merged(self.called(inner) for inner in found) if found else NOTHING
-
-
-def merged(parts: Iterable[Values]) -> Values:
-    """All values of all parts, each once, bounded."""
-    found: dict[Value, None] = {}
-    for part in parts:
-        for value in part:
-            found[value] = None
-    if len(found) == 1:
-        only = next(iter(found))
-        if only == EXTERNAL:
-            return ONLY_EXTERNAL
-        return ONLY_UNKNOWN if only == UNKNOWN else (only,)
-    return tuple(found)[:_MAX_VALUES]

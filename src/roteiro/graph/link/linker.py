@@ -21,7 +21,8 @@ from roteiro.graph.extract.facts import (
 from roteiro.graph.link.authored import Authored
 from roteiro.graph.link.changes import affected_files
 from roteiro.graph.link.edges import EdgeSet
-from roteiro.graph.link.evaluate import Evaluator, merged, parse
+from roteiro.graph.link.evaluate import Evaluator
+from roteiro.graph.link.expressions import merged, parse
 from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.table import FileTable
 from roteiro.graph.link.types import head_and_arguments

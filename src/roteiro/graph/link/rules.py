@@ -49,6 +49,10 @@ class Rules:
         return not self.implicit_members and self.modules in {"python", "ecma"}
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _members(*types: type) -> frozenset[str]:
     return frozenset(name for kind in types for name in dir(kind))
 
@@ -66,7 +70,7 @@ _PYTHON: Final = Rules(
        "error", "exception", "run", "open", "name", "exists", "mkdir", "submit", "result", "cancel"},
 )  # fmt: skip
 
-_USUAL: Final = frozenset(
+_USUAL: Final = _words(
     """add all any append apply bind call catch clear clone close concat contains copy count create delete
     each emit entries equals execute exists exit fetch filter find first flush forEach format get getName
     getValue has hashCode includes index indexOf init insert invoke is isEmpty items iter join keys last
@@ -74,19 +78,19 @@ _USUAL: Final = frozenset(
     reduce remove replace reset resolve reverse run save send set setValue size slice sort split start stop
     substring test then toString trim unwrap update url value values write Add Close Count Error Get Len
     Length New Next Read Remove Run Set String ToString Unwrap Write push_back begin end data empty
-    to_s to_a to_string as_str into from default expect ok some collect err""".split()
+    to_s to_a to_string as_str into from default expect ok some collect err"""
 )
 
 _ECMA: Final = Rules(
     family="ecma",
     modules="ecma",
     constructor="constructor",
-    builtins=frozenset(
+    builtins=_words(
         """Array Boolean Date Error JSON Map Math Number Object Promise Proxy Reflect RegExp Set String
         Symbol WeakMap WeakSet console document window globalThis process require module exports fetch
         setTimeout clearTimeout setInterval parseInt parseFloat isNaN Buffer URL TypeError RangeError
         undefined NaN Infinity encodeURIComponent decodeURIComponent queueMicrotask structuredClone
-        BigInt ArrayBuffer Uint8Array Intl eval alert navigator location performance""".split()
+        BigInt ArrayBuffer Uint8Array Intl eval alert navigator location performance"""
     ),
     common_members=_USUAL,
 )
@@ -97,10 +101,10 @@ _GO: Final = Rules(
     parts=True,
     self_names=frozenset(),
     super_names=frozenset(),
-    builtins=frozenset(
+    builtins=_words(
         """append cap clear close complex copy delete imag len make max min new panic print println real
         recover bool byte error int int8 int16 int32 int64 uint uint8 uint16 uint32 uint64 uintptr string
-        rune float32 float64 any true false nil iota""".split()
+        rune float32 float64 any true false nil iota"""
     ),
     common_members=_USUAL,
 )
@@ -112,9 +116,7 @@ _JAVA: Final = Rules(
     class_scope=True,
     common_members=_USUAL,
 )
-_CSHARP: Final = replace(
-    _JAVA, family="csharp", super_names=frozenset({"base"}), parts=True, reopened=True
-)
+_CSHARP: Final = replace(_JAVA, family="csharp", super_names=frozenset({"base"}), parts=True, reopened=True)
 _PHP: Final = Rules(
     family="php",
     modules="packages",
@@ -157,17 +159,15 @@ _RUST: Final = Rules(
     parts=True,
     self_names=frozenset({"self"}),
     super_names=frozenset(),
-    builtins=frozenset(
+    builtins=_words(
         """Some None Ok Err Box Vec String Option Result Default Clone Copy Debug Drop drop println print
         format vec panic assert assert_eq assert_ne todo unimplemented unreachable write writeln eprintln
         matches dbg include_str env concat str u8 u16 u32 u64 i8 i16 i32 i64 f32 f64 usize isize
-        bool char Iterator IntoIterator From Into AsRef Fn FnMut FnOnce Send Sync Sized""".split()
+        bool char Iterator IntoIterator From Into AsRef Fn FnMut FnOnce Send Sync Sized"""
     ),
     common_members=_USUAL,
 )
-_BASH: Final = Rules(
-    family="bash", modules="paths", self_names=frozenset(), super_names=frozenset()
-)
+_BASH: Final = Rules(family="bash", modules="paths", self_names=frozenset(), super_names=frozenset())
 
 RULES: Final[Mapping[str, Rules]] = {
     "python": _PYTHON,

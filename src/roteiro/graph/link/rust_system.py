@@ -55,9 +55,9 @@ class RustSystem(System):
         if head == "super":
             return self._outer(table, scope)
         if head == "Self":
-            holder = self.evaluator.class_at(table, scope)
+            holder = self.evaluator.names.class_at(table, scope)
             return (("d", *holder, holder),) if holder is not None else ONLY_UNKNOWN
-        if head == "self" and self.evaluator.class_at(table, scope) is None:
+        if head == "self" and self.evaluator.names.class_at(table, scope) is None:
             return (self._here(table, scope),)
         return None
 

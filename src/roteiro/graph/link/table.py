@@ -76,7 +76,7 @@ class FileTable:
                 self.scoped.add(parameter[0])
             if row.parent != FILE_SCOPE:
                 self.scoped.add(name)
-            if not holder or 0 <= row.parent < index and defs[row.parent].qualname == holder:
+            if not holder or (0 <= row.parent < index and defs[row.parent].qualname == holder):
                 names = self.names.get(row.parent)
                 if names is None:
                     names = self.names[row.parent] = {}

@@ -19,6 +19,12 @@ _TRANSPARENT: Final = frozenset(
 )  # fmt: skip
 _LAST: Final = frozenset({"Coroutine"})
 _FIRST: Final = frozenset({"Annotated", "Result"})
+_PAIRS: Final = frozenset(
+    {
+        "dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "Map", "HashMap",
+        "BTreeMap", "Record", "Dictionary", "map", "unordered_map",
+    }
+)  # fmt: skip
 _MAX_PARTS: Final = 12
 
 
@@ -76,10 +82,6 @@ def split(text: str, mark: str) -> list[str]:
             begin = at + 1
     parts.append(text[begin:])
     return [part for part in parts if part]
-
-
-_PAIRS: Final = frozenset({"dict", "Dict", "Mapping", "MutableMapping", "defaultdict", "OrderedDict", "Map",
-                           "HashMap", "BTreeMap", "Record", "Dictionary", "map", "unordered_map"})  # fmt: skip
 
 
 def element(text: str, step: str) -> str:

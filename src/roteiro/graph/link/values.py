@@ -28,4 +28,3 @@ ONLY_UNKNOWN: Final[Values] = (UNKNOWN,)
 CLASSES: Final = frozenset({"class", "interface", "struct", "enum", "trait"})
 HOLDERS: Final = CLASSES | {"module"}
 CALLABLES: Final = frozenset({"fn", "method"})
-

@@ -110,9 +110,7 @@ class World:
     def definitions(self, rows: Sequence[tuple[str, int]]) -> Values:
         """Definitions as values, without constants."""
         return tuple(
-            ("d", path, index, None)
-            for path, index in rows
-            if self.table(path).defs[index].kind != "const"
+            ("d", path, index, None) for path, index in rows if self.table(path).defs[index].kind != "const"
         )
 
     # -- modules -----------------------------------------------------------------------------------
