@@ -241,7 +241,7 @@ class Engine:
         await asyncio.shield(self._started)
 
     def _free_everything(self) -> None:
-        self._pool.unload_all()
+        self._pool.unload_all(keep_tokens=False)
         self._snapshots.clear()
         self._vocabularies.close()
         if self._started is not None:
@@ -346,7 +346,7 @@ class Engine:
     async def _unload_all(self) -> None:
         ticket = await self._lock.acquire()
         try:
-            await self._thread.run_long(self._pool.unload_all, _nothing)
+            await self._thread.run_long(lambda: self._pool.unload_all(keep_tokens=True), _nothing)
             self._sleeping = True
             _LOG.info("idle: every model unloaded")
         finally:

@@ -160,10 +160,10 @@ class Pool:
         _LOG.info("model unloaded model=%s", model_id)
         return True
 
-    def unload_all(self) -> None:
-        """Free everything."""
+    def unload_all(self, *, keep_tokens: bool) -> None:
+        """Free everything; with `keep_tokens`, sessions may be saved first."""
         for resident in self.residents:
-            self.unload(resident.record.id, keep_tokens=False)
+            self.unload(resident.record.id, keep_tokens=keep_tokens)
 
     def close_session(self, resident: Resident, session: Session, *, keep_tokens: bool = True) -> None:
         """Free a session's context; `before_close` may save its tokens first."""

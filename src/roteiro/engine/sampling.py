@@ -44,7 +44,7 @@ def resolve(
     """Fill in what the request leaves open: the GGUF's own defaults first, then llama.cpp's.
 
     Raises:
-        InvalidRequest: a value is not finite, or a penalty is not positive.
+        InvalidRequest: a value is not finite, or out of its range.
     """
     values = {name: _value(name, params, model_defaults) for name in DEFAULTS}
     if values["repeat_penalty"] <= 0:
@@ -53,7 +53,19 @@ def resolve(
             hint="Use a value above 0; 1 turns it off.",
             param="repeat_penalty",
         )
+    if values["repeat_last_n"] < 0:
+        raise InvalidRequest(
+            f"repeat_last_n is {values['repeat_last_n']:.0f}.",
+            hint="Use 0 to turn penalties off, or the number of tokens to look back.",
+            param="repeat_last_n",
+        )
     bias = {token: value for token, value in params.logit_bias.items() if 0 <= token < n_vocab}
+    if any(math.isnan(value) or value == math.inf for value in bias.values()):
+        raise InvalidRequest(
+            "logit_bias has a value that is not a number or infinite.",
+            hint="Use finite values; minus infinity bans a token.",
+            param="logit_bias",
+        )
     if params.ignore_eos:
         bias |= dict.fromkeys(end_tokens, -math.inf)
     return SamplerOptions(

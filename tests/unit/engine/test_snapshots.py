@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -144,4 +145,17 @@ async def test_without_a_budget_nothing_is_saved(tmp_path: Path) -> None:
         end = await say(engine, record, text)
     assert end.timings.cache_n == 0
     assert engine.state().snapshot_bytes == 0
+    await engine.aclose()
+
+
+async def test_sleep_keeps_what_the_prefix_cache_may_hold(tmp_path: Path) -> None:
+    engine, _ = make_engine(["answer"], sleep_idle_s=0.02, prefix_cache_bytes=MIB)
+    record = make_record(tmp_path)
+    await say(engine, record, "a" * 700)
+    for _ in range(200):
+        if engine.state().sleeping:
+            break
+        await asyncio.sleep(0.01)
+    end = await say(engine, record, "a" * 700 + "answer<|im_end|>more")
+    assert end.timings.cache_n == 706
     await engine.aclose()

@@ -85,6 +85,9 @@ def test_biases_outside_the_vocabulary_are_left_out_and_ends_can_be_banned() -> 
         SamplingParams(temperature=math.nan),
         SamplingParams(repeat_penalty=0.0),
         SamplingParams(presence_penalty=math.inf),
+        SamplingParams(repeat_last_n=-1),
+        SamplingParams(logit_bias={1: math.inf}),
+        SamplingParams(logit_bias={1: math.nan}),
     ],
 )
 def test_values_that_mean_nothing_are_refused(params: SamplingParams) -> None:
