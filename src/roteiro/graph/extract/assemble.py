@@ -164,7 +164,7 @@ class Assembly:
 
     def _refs(self) -> Iterator[Ref]:
         """The references, without plain uses of a function's own variables."""
-        for ref in self._builder.refs:
+        for ref in self._builder.uses.found:
             scope = self._number(ref.scope)
             if ref.kind == "r" and ref.expr in self._locals.get(scope, ()):
                 continue

@@ -12,11 +12,12 @@ from typing import Final
 
 from roteiro.graph.extract.comments import Comments, first_line
 from roteiro.graph.extract.expressions import Expressions
-from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Ref
+from roteiro.graph.extract.facts import FILE_SCOPE, Bind
 from roteiro.graph.extract.imports import Imports
 from roteiro.graph.extract.languages import Language
 from roteiro.graph.extract.parsing import Match, Parsed, SyntaxNode
 from roteiro.graph.extract.scopes import Scope, Symbol
+from roteiro.graph.extract.uses import Uses, bare
 
 _HOLDERS: Final = frozenset({"class", "interface", "struct", "enum", "trait", "extend"})
 _OPEN: Final = _HOLDERS | {"file", "module"}
@@ -27,18 +28,6 @@ _VALUES: Final = frozenset(
     }
 )  # fmt: skip
 _INFERRED: Final = frozenset({"auto", "var", "let", "dynamic", "mixed", "any"})
-_FLAGS: Final = {
-    "staticmethod": "s",
-    "classmethod": "c",
-    "property": "p",
-    "cached_property": "p",
-    "setter": "p",
-    "deleter": "p",
-    "getter": "p",
-    "overload": "o",
-    "contextmanager": "w",
-    "asynccontextmanager": "w",
-}
 _SIGNATURE_MAX: Final = 240
 _SPACE: Final = re.compile(r"\s+")
 
@@ -56,7 +45,7 @@ class Builder:
         self.blocks: list[int] = []
         self.binds: list[Bind] = []
         self.imports = Imports(self.expressions)
-        self.refs: list[Ref] = []
+        self.uses = Uses(self.expressions, data, self.symbols)
         self.exports: list[str] | None = None
         self.exported: set[int] = set()
         self.private: set[int] = set()
@@ -66,11 +55,11 @@ class Builder:
         self.extended: list[tuple[str, str]] = []
         self._taken: dict[str, int] = {}
         self._named: set[int] = set()
-        self._based: set[int] = set()
         self._file = Scope(len(data) + 1, FILE_SCOPE, -1, "", "file")
         self._scopes = [self._file]
         self._handlers: dict[str, Callable[[Match, Scope], None]] = {
             **self.imports.handlers,
+            **self.uses.handlers,
             "block": self._on_block,
             "extend": self._on_extend,
             "param": self._on_param,
@@ -91,20 +80,7 @@ class Builder:
             "getter": self._on_getter,
             "returned": self._on_returns,
             "stub": self._on_stub,
-            "base.bound": self._on_base,
-            "call.whole": self._on_call_whole,
-            "call.token": self._on_call_token,
-            "return.tail": self._on_tail,
-            "ref.member": self._on_member,
             "package": self._on_package,
-            "base": self._on_base,
-            "call": self._on_call,
-            "new": self._on_new,
-            "decorator": self._on_decorator,
-            "return": self._on_return,
-            "yield": self._on_yield,
-            "ref": self._on_ref,
-            "type.use": self._on_type,
             "comment": self._on_comment,
             "doc": self._on_doc,
         }
@@ -149,7 +125,7 @@ class Builder:
             kind = "method"
         prefix, receiver = scope.prefix, match.captures.get("receiver")
         if receiver is not None:
-            prefix, kind = f"{_bare(self.expressions.type(receiver[0]))}.", "method"
+            prefix, kind = f"{bare(self.expressions.type(receiver[0]))}.", "method"
         symbol = self._define(f"{prefix}{name}", kind, scope, match.node, name_node)
         if match.event == "def.declared":
             symbol.flags += "h"
@@ -204,12 +180,12 @@ class Builder:
 
     def _on_extend(self, match: Match, scope: Scope) -> None:
         """An `impl` or an extension: members of a type that is defined elsewhere."""
-        name = _bare(self.expressions.type(match.captures["name"][0]))
+        name = bare(self.expressions.type(match.captures["name"][0]))
         self._open_block(match, scope, "extend", f"{scope.prefix}{name}.")
         base = match.captures.get("type")
-        self._based.add(match.captures["name"][0].start_byte)
+        self.uses.taken.add(match.captures["name"][0].start_byte)
         if base is not None:
-            self._based.add(base[0].start_byte)
+            self.uses.taken.add(base[0].start_byte)
             self.extended.append((f"{scope.prefix}{name}", self.expressions.type(base[0])))
 
     def _on_block(self, match: Match, scope: Scope) -> None:
@@ -323,7 +299,7 @@ class Builder:
     def _on_alias(self, match: Match, scope: Scope) -> None:
         """A type under another name."""
         name = self.expressions.name(match.captures["name"][0])
-        other = _bare(self.expressions.type(match.captures["alias"][0]))
+        other = bare(self.expressions.type(match.captures["alias"][0]))
         if other and other != name:
             self._bind(scope, name, "=", other, match)
 
@@ -337,7 +313,7 @@ class Builder:
         """`Foo x(1)`: the declared type is constructed."""
         stated = match.node.parent.child_by_field_name("type") if match.node.parent else None
         if stated is not None:
-            self._use(scope, "n", _bare(self.expressions.type(stated)), match.node)
+            self.uses.add(scope, "n", bare(self.expressions.type(stated)), match.node)
 
     def _on_prototype(self, match: Match, scope: Scope) -> None:
         self._bind(scope, self.expressions.name(match.node), "p", "", match)
@@ -350,71 +326,6 @@ class Builder:
 
     def _on_package(self, match: Match, _scope: Scope) -> None:
         self.package = self.expressions.name(match.node)
-
-    # -- uses --------------------------------------------------------------------------------------
-
-    def _use(self, scope: Scope, kind: str, expr: str, node: SyntaxNode) -> None:
-        if expr and expr[0] != "'":
-            row = (scope.number, kind, expr, node.end_point[0] + 1)
-            self.refs.append(tuple.__new__(Ref, row))
-
-    def _on_base(self, match: Match, scope: Scope) -> None:
-        text = self.expressions.type(match.node) or self.expressions.value(match.node)
-        self._based.add(match.start)
-        if text and scope.owner >= 0:
-            self.symbols[scope.owner].bases.append(text)
-
-    def _on_call(self, match: Match, scope: Scope) -> None:
-        self._based.add(match.start)
-        self._use(scope, "c", self.expressions.value(match.node), match.node)
-
-    def _on_call_whole(self, match: Match, scope: Scope) -> None:
-        self._use(scope, "c", self.expressions.value(match.node).removesuffix("()"), match.node)
-
-    def _on_call_token(self, match: Match, scope: Scope) -> None:
-        """A call within a macro's tokens, if it is of a bare name."""
-        if self.data[match.start - 1 : match.start] in {b".", b":"}:
-            return
-        if self.data[-match.minus_end : -match.minus_end + 1] == b"(":
-            self._use(scope, "c", self.expressions.name(match.node), match.node)
-
-    def _on_member(self, match: Match, scope: Scope) -> None:
-        """A method named without being called, `Foo::bar`."""
-        self._use(scope, "r", self.expressions.name(match.node), match.node)
-
-    def _on_tail(self, match: Match, scope: Scope) -> None:
-        """The last expression of a function's body, which is what it returns."""
-        if self.data[-match.minus_end : scope.end].strip() in {b"}", b"end"}:
-            self._on_return(match, scope)
-
-    def _on_new(self, match: Match, scope: Scope) -> None:
-        self._based.add(match.start)
-        self._use(scope, "n", _bare(self.expressions.type(match.node)), match.node)
-
-    def _on_ref(self, match: Match, scope: Scope) -> None:
-        start, minus_end, _, _, node, _ = match
-        if self.data[start:-minus_end] not in scope.bound and start not in self._based:
-            self._use(scope, "r", self.expressions.value(node), node)
-
-    def _on_type(self, match: Match, scope: Scope) -> None:
-        if match.start not in self._based:
-            self._use(scope, "t", self.expressions.name(match.node), match.node)
-
-    def _on_decorator(self, match: Match, scope: Scope) -> None:
-        expr = self.expressions.value(match.node)
-        plain = expr.removesuffix("()")
-        if scope.owner >= 0:
-            self.symbols[scope.owner].flags += _FLAGS.get(plain.rsplit(".", 1)[-1], "d")
-        if plain == expr:
-            self._use(scope, "c", expr, match.node)
-
-    def _on_return(self, match: Match, scope: Scope) -> None:
-        if scope.number == scope.owner >= 0 and "i" in self.symbols[scope.owner].flags:
-            self.symbols[scope.owner].returns.append(self.expressions.value(match.node))
-
-    def _on_yield(self, _match: Match, scope: Scope) -> None:
-        if scope.owner >= 0:
-            self.symbols[scope.owner].flags += "g"
 
     # -- text --------------------------------------------------------------------------------------
 
@@ -432,11 +343,6 @@ class Builder:
 
 _BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w", "bind.item": "["}
 _QUOTED: Final = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
-
-
-def _bare(type_text: str) -> str:
-    """`Foo[T]` without its arguments."""
-    return type_text.split("[", 1)[0]
 
 
 def _conditional(node: SyntaxNode) -> bool:

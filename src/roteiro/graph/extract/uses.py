@@ -1,0 +1,121 @@
+"""Collects what a file uses: calls, values, types, bases, decorators, and what its functions return.
+
+Knows the open scope it is told and no other file. Thread: any.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from roteiro.graph.extract.expressions import Expressions
+from roteiro.graph.extract.facts import Ref
+from roteiro.graph.extract.parsing import Match, SyntaxNode
+from roteiro.graph.extract.scopes import Scope, Symbol
+
+_FLAGS: Final = {
+    "staticmethod": "s",
+    "classmethod": "c",
+    "property": "p",
+    "cached_property": "p",
+    "setter": "p",
+    "deleter": "p",
+    "getter": "p",
+    "overload": "o",
+    "contextmanager": "w",
+    "asynccontextmanager": "w",
+}
+
+
+class Uses:
+    """The references of one file. `taken` are the places that need no further, weaker reference."""
+
+    def __init__(self, expressions: Expressions, data: bytes, symbols: list[Symbol]) -> None:
+        self._expressions = expressions
+        self._data = data
+        self._symbols = symbols
+        self.found: list[Ref] = []
+        self.taken: set[int] = set()
+        self.handlers = {
+            "base": self._on_base,
+            "base.bound": self._on_base,
+            "call": self._on_call,
+            "call.whole": self._on_call_whole,
+            "call.token": self._on_call_token,
+            "new": self._on_new,
+            "ref": self._on_ref,
+            "ref.member": self._on_member,
+            "type.use": self._on_type,
+            "decorator": self._on_decorator,
+            "return": self._on_return,
+            "return.tail": self._on_tail,
+            "yield": self._on_yield,
+        }
+
+    def add(self, scope: Scope, kind: str, expr: str, node: SyntaxNode) -> None:
+        """Keep a use, unless it is of a literal."""
+        if expr and expr[0] != "'":
+            row = (scope.number, kind, expr, node.end_point[0] + 1)
+            self.found.append(tuple.__new__(Ref, row))
+
+    def _on_base(self, match: Match, scope: Scope) -> None:
+        text = self._expressions.type(match.node) or self._expressions.value(match.node)
+        self.taken.add(match.start)
+        if text and scope.owner >= 0:
+            self._symbols[scope.owner].bases.append(text)
+
+    def _on_call(self, match: Match, scope: Scope) -> None:
+        self.taken.add(match.start)
+        self.add(scope, "c", self._expressions.value(match.node), match.node)
+
+    def _on_call_whole(self, match: Match, scope: Scope) -> None:
+        self.add(scope, "c", self._expressions.value(match.node).removesuffix("()"), match.node)
+
+    def _on_call_token(self, match: Match, scope: Scope) -> None:
+        """A call within a macro's tokens, if it is of a bare name."""
+        if self._data[match.start - 1 : match.start] in {b".", b":"}:
+            return
+        if self._data[-match.minus_end : -match.minus_end + 1] == b"(":
+            self.add(scope, "c", self._expressions.name(match.node), match.node)
+
+    def _on_member(self, match: Match, scope: Scope) -> None:
+        """A method named without being called, `Foo::bar`."""
+        self.add(scope, "r", self._expressions.name(match.node), match.node)
+
+    def _on_tail(self, match: Match, scope: Scope) -> None:
+        """The last expression of a function's body, which is what it returns."""
+        if self._data[-match.minus_end : scope.end].strip() in {b"}", b"end"}:
+            self._on_return(match, scope)
+
+    def _on_new(self, match: Match, scope: Scope) -> None:
+        self.taken.add(match.start)
+        self.add(scope, "n", bare(self._expressions.type(match.node)), match.node)
+
+    def _on_ref(self, match: Match, scope: Scope) -> None:
+        start, minus_end, _, _, node, _ = match
+        if self._data[start:-minus_end] not in scope.bound and start not in self.taken:
+            self.add(scope, "r", self._expressions.value(node), node)
+
+    def _on_type(self, match: Match, scope: Scope) -> None:
+        if match.start not in self.taken:
+            self.add(scope, "t", self._expressions.name(match.node), match.node)
+
+    def _on_decorator(self, match: Match, scope: Scope) -> None:
+        expr = self._expressions.value(match.node)
+        plain = expr.removesuffix("()")
+        if scope.owner >= 0:
+            self._symbols[scope.owner].flags += _FLAGS.get(plain.rsplit(".", 1)[-1], "d")
+        if plain == expr:
+            self.add(scope, "c", expr, match.node)
+
+    def _on_return(self, match: Match, scope: Scope) -> None:
+        if scope.number == scope.owner >= 0 and "i" in self._symbols[scope.owner].flags:
+            self._symbols[scope.owner].returns.append(self._expressions.value(match.node))
+
+    def _on_yield(self, _match: Match, scope: Scope) -> None:
+        if scope.owner >= 0:
+            self._symbols[scope.owner].flags += "g"
+
+
+def bare(type_text: str) -> str:
+    """`Foo[T]` without its arguments."""
+    return type_text.split("[", 1)[0]
