@@ -34,6 +34,7 @@ class CallRegion:
         next_index: index of the next call of the turn.
         rest: text after the region once it is over, else None.
         rejected: text before `rest` that is no call after all; "" where there is none.
+        garbled: a call without a closing marker went wrong, so nobody knows where it ends.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class CallRegion:
         self.next_index = first_index
         self.rest: str | None = None
         self.rejected = ""
+        self.garbled = False
         self._open = False
         self._sent = ""
         self._raw = ""
@@ -104,6 +106,7 @@ class CallRegion:
     def _reject(self, raw: str) -> list[ChatEvent]:
         if self._open or (self._closer is not None and raw.rstrip().endswith(self._closer)):
             # A name was announced, or it stands between a call's own markers: a broken call, no answer.
+            self.garbled = self._closer is None
             return self._break(raw)
         self.rejected += raw
         return []

@@ -83,11 +83,12 @@ class ChatParser:
         self._events: list[ChatEvent] = []
         self._region: CallRegion | None = None
         self._calls = 0
-        self._answered = False  # text that is not white space was emitted
+        self._answered = False  # text that is not white space has come
         self._skip_space = False  # white space after a thought or call belongs to nobody
         self._space = ""  # white space held until text follows it
-        self._line_blank = True  # nothing stands on this line yet
+        self._line_begins = True  # the next character is a line's first
         self._thought = False  # the thought has text already
+        self._garbled = False  # what comes is the rest of a broken call
         self._in_block = False  # inside the family's answer block
         self._broken_end = ""  # a call's marker that the turn ended in
         self._start_may_repeat = False
@@ -204,10 +205,9 @@ class ChatParser:
         return dialect.envelope.line_start and opener not in dialect.envelope.anywhere
 
     def _starts_line(self, before: str) -> bool:
-        line = before.rpartition("\n")[2]
-        if "\n" in before:
-            return not line
-        return self._line_blank and (not line or (not self._answered and not line.strip()))
+        """At the beginning of a line; before any answer, also after white space."""
+        begins = before.endswith("\n") if before else self._line_begins
+        return begins or not (self._answered or before.strip())
 
     def _pass_marker(self, marker: str) -> None:
         if marker in self._openers:
@@ -240,9 +240,12 @@ class ChatParser:
     def _leave_call(self) -> None:
         region = self._region
         assert region is not None
+        announced = region.next_index > self._calls
         self._calls = region.next_index
         if region.rest is None:
+            self._garbled = self._garbled and not announced
             return
+        self._garbled = region.garbled or (self._garbled and not announced)
         self._state, self._region = "text", None
         if region.rejected:
             # Not a call: its first character is text, and the rest is read again.
@@ -251,7 +254,8 @@ class ChatParser:
         else:
             self._buffer = region.rest
             self._skip_space = not self._answered
-            self._line_blank = True
+            self._line_begins = not self._garbled
+            self._answered = self._answered or self._garbled
 
     def _read_thought(self, *, final: bool) -> bool:
         assert self._reasoning is not None
@@ -268,7 +272,7 @@ class ChatParser:
         self._buffer = self._buffer[at + len(end) :]
         self._space = ""
         self._state, self._skip_space = "text", not self._answered
-        self._line_blank = True
+        self._line_begins = True
         return True
 
     def _pass_repeated_start(self, *, final: bool) -> bool:
@@ -301,12 +305,17 @@ class ChatParser:
         self._emit_text(text)
 
     def _emit_text(self, text: str) -> None:
+        if self._garbled:
+            # The rest of a broken call that has no end marker is no answer either.
+            self._line_begins = text.endswith("\n")
+            return
         if self._skip_space:
             text = text.lstrip()
         if not text:
             return
         self._skip_space = False
-        self._line_blank = text.endswith("\n") or (self._line_blank and not text.strip())
+        self._line_begins = text.endswith("\n")
+        self._answered = self._answered or bool(text.strip())
         released, stop = self._stops.receive_text(text)
         self._emit_released(released)
         if stop is not None:
@@ -322,7 +331,6 @@ class ChatParser:
         shown = whole.rstrip()
         self._space = whole[len(shown) :]
         if shown:
-            self._answered = True
             self._events.append(TextDelta(text=shown))
 
     def _drop_space_or_emit(self) -> None:

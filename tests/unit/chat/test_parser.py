@@ -313,3 +313,35 @@ def test_a_marker_that_the_prompt_ends_in_belongs_to_the_turn():
     assert say('search\n{"q": "x"}') == call()
     assert say("all\nhello") == [TextDelta(text="hello")]
     assert say('all\nhello>>>search\n{"q": "x"}') == [TextDelta(text="hello"), *call()]
+
+
+def test_the_rest_of_a_garbled_call_is_no_answer():
+    text = 'So: [TOOL_CALLS] [{"name": "search", oops", "arguments": {"q": "x"}}]'
+    events = read(text, dialects=(by_name("mistral_array"),), tools=TOOLS)
+    assert [type(event) for event in events] == [TextDelta, ToolCallStart, ToolCallBroken]
+    assert events[0] == TextDelta(text="So:")
+
+
+@given(data=st.data())
+@settings(max_examples=300, deadline=None)
+def test_every_dialect_reads_any_text_alike_however_it_is_cut(data: st.DataObject):
+    from roteiro.chat.dialects.dialect import ParsedCall
+
+    dialect = data.draw(st.sampled_from(ALL))
+    written = dialect.render([ParsedCall(name="search", arguments='{"q": "a\\nb<c>"}')] * 2)
+    at = data.draw(st.integers(0, len(written)))
+    pieces = [written, written[:at], written[at:], "text", "\n", " ", "<think>", "</think>", "END", "{", "["]
+    text = "".join(data.draw(st.lists(st.sampled_from(pieces), max_size=5)))
+    options = {"dialects": (dialect,), "tools": TOOLS, "reasoning": THINK, "stops": ["END"]}
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=4))
+    whole = anonymous(read(text, **options))
+    assert anonymous(read(text, cuts, **options)) == whole
+    assert anonymous(read(text, list(range(1, len(text))), **options)) == whole
+
+
+def anonymous(events: list[ChatEvent]) -> list[ChatEvent]:
+    """Ids that a dialect draws at random are not compared."""
+    return [
+        ToolCallStart(index=e.index, id="", name=e.name) if isinstance(e, ToolCallStart) else e
+        for e in comparable(events)
+    ]
