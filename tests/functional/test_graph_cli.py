@@ -131,8 +131,8 @@ incoming: 3
   contains    <- pkg/client.py     pkg/client.py:1                   pkg/client.py:8                   derived
 
 decisions
-  docs/adr/0007-one-transport.md:1  Use one transport  Accepted
-  docs/adr/0007-one-transport.md:5  Use one transport
+  adr:0007          docs/adr/0007-one-transport.md:1  Use one transport  Accepted
+  adr:0007#context  docs/adr/0007-one-transport.md:5  Use one transport
 
 debt
   pkg/client.py:16  todo  TODO: retry on failure

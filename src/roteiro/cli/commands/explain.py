@@ -68,8 +68,8 @@ def _print(found: Explanation, offset: int) -> None:
     print_text()
     print_text("decisions" if found.decisions else "decisions: none found", style="bold")
     if found.decisions:
-        rows = [(place(adr), adr.title or adr.name, adr.status) for adr in found.decisions]
-        print_table(("place", "title", "status"), rows, indent="  ")
+        rows = [(adr.key, place(adr), adr.title or adr.name, adr.status) for adr in found.decisions]
+        print_table(("key", "place", "title", "status"), rows, indent="  ")
     print_text()
     print_text("debt" if found.markers else "debt: none found", style="bold")
     if found.markers:
