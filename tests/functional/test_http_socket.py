@@ -10,7 +10,6 @@ import socket
 import stat
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import pytest
 
 from fakes.conversations import THINKING_TEMPLATE
 from fakes.served import CHAT, EMBEDDER, HELLO, Served, events_of, serving, text_of
+from fakes.waiting import until
 from roteiro.engine.scripted import Behaviour, Reply
 from roteiro.errors import UsageError
 from roteiro.server.listen import listen
@@ -30,15 +30,6 @@ SLOW = Reply(text="x" * 100, token_delay_s=0.05)
 
 def ask(text: str = "hello", **fields: Any) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": text}], **fields}
-
-
-def until(check: Callable[[], Any], seconds: float = 5) -> float:
-    """Wait for something; how long it took."""
-    began = time.monotonic()
-    while not check():
-        assert time.monotonic() - began < seconds, "it never came true"
-        time.sleep(0.01)
-    return time.monotonic() - began
 
 
 def raw(served: Served, data: bytes, *, wait_s: float = 3, shut: bool = False) -> bytes:
