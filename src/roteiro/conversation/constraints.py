@@ -92,7 +92,7 @@ def _format_schema(wanted: ResponseFormat) -> Any:
         return None
     schema = _ANY_OBJECT if wanted.schema is None else wanted.schema
     where = "response_format.json_schema.schema" if wanted.kind == "json_schema" else "response_format.schema"
-    return enforceable(schema, param=where)
+    return enforceable(schema, param=where, close=True)
 
 
 class _Building:

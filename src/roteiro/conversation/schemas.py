@@ -26,7 +26,7 @@ def enforceable(schema: Any, *, param: str, close: bool = False) -> Any:
     Args:
         schema: a JSON Schema as the client sent it.
         param: the request field it stands in, for messages.
-        close: treat objects that list their properties as closed, as tools' arguments are meant to be.
+        close: treat objects that list their properties as closed: small models go on inventing others.
 
     Raises:
         InvalidRequest: the schema, or the part of it that is named, cannot be enforced.
