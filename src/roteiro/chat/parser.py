@@ -143,9 +143,12 @@ class ChatParser:
             self._emit_buffer(len(self._buffer) - keep)
             return False
         at, marker = found
-        if not final and may_grow(self._buffer, at, marker, markers):
-            self._emit_buffer(at)
-            return False
+        if not final:
+            # One that began earlier, or a longer one at the same place, may yet complete.
+            earlier = len(self._buffer) - held_back(self._buffer, markers)
+            if earlier < at or may_grow(self._buffer, at, marker, markers):
+                self._emit_buffer(min(at, earlier))
+                return False
         self._emit_buffer(at)
         if self._state != "done":
             self._pass_marker(marker)
