@@ -16,6 +16,7 @@ from roteiro.graph.extract.facts import FileHeader
 
 _WORD: Final = re.compile(r"[^\W\d][\w$]*")
 _MAX_ROUNDS: Final = 8
+_PACKAGE_FILES: Final = frozenset({"__init__.py", "__init__.pyi"})
 
 Lookup = Mapping[str, frozenset[str]] | Callable[[frozenset[str]], set[str]]
 Facts = dict[str, set[object]]
@@ -42,10 +43,33 @@ def affected_files(
         for path in files:
             header = headers.get(path)
             if header is not None:
-                explained |= _explained_by(header, fresh)
+                explained |= _explained_by(path, header, fresh)
         fresh = frozenset(explained - changed)
         changed |= fresh
+    found |= _in_turned_folders(old, new, headers)
     return {path for path in found if path in headers or new.get(path) is not None}
+
+
+def _in_turned_folders(
+    old: Mapping[str, FileHeader | None],
+    new: Mapping[str, FileHeader | None],
+    headers: Mapping[str, FileHeader],
+) -> set[str]:
+    """Files in folders that became packages or ceased to be, or whose package brings other names along.
+
+    Their plain imports and their `from . import` mean others now, without naming what changed.
+    """
+    folders = {
+        dirname(path)
+        for path in {*old, *new}
+        if basename(path) in _PACKAGE_FILES and _stars(old.get(path)) != _stars(new.get(path))
+    }
+    return {path for path in headers for folder in folders if not folder or path.startswith(folder + "/")}
+
+
+def _stars(header: FileHeader | None) -> list[str] | None:
+    """The modules of which a file takes in everything; None for no file."""
+    return None if header is None else sorted(e.module for e in header.imports if e.name == "*")
 
 
 def _mentioning(mentions: Lookup, names: frozenset[str]) -> set[str]:
@@ -58,7 +82,7 @@ def _changed_names(path: str, old: FileHeader | None, new: FileHeader | None) ->
     before = _facts(old) if old is not None else {}
     after = _facts(new) if new is not None else {}
     names = {name for name in {*before, *after} if before.get(name, set()) != after.get(name, set())}
-    if old is None or new is None or old.package != new.package:
+    if old is None or new is None or old.package != new.package or "*" in names:
         names |= module_names(path)
     return names
 
@@ -93,11 +117,12 @@ def _facts(header: FileHeader) -> Facts:
     return found
 
 
-def _explained_by(header: FileHeader, names: frozenset[str]) -> set[str]:
+def _explained_by(path: str, header: FileHeader, names: frozenset[str]) -> set[str]:
     found: set[str] = set()
     for name, texts in _texts(header):
         if any(not names.isdisjoint(_WORD.findall(text)) for text in texts if text):
-            found.add(name)
+            # What a star brings has no name here; whoever names this module may mean any of it.
+            found |= module_names(path) if name == "*" else {name}
     return found
 
 
