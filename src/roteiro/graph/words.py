@@ -81,7 +81,7 @@ def index_text(
     doc = " ".join(filter(None, (node.doc, node.title, node.status)))
     return IndexText(
         name=compact(_base(node)),
-        parts=" ".join(terms(f"{_scope(node)} {_base(node)}")),
+        parts=" ".join(terms(f"{_scope(node)} {_base(node)} {_headline(node)}")),
         path=_path_terms(node.path),
         signature=" ".join(dict.fromkeys(terms(node.signature or ""))),
         doc=" ".join(terms(f"{doc} {own}" if prose else doc)),
@@ -184,6 +184,11 @@ def _base(node: Node) -> str:
     return node.path.rsplit("/", 1)[-1].rsplit(".", 1)[0] or node.path
 
 
+def _headline(node: Node) -> str:
+    """A decision is called `ADR-0007`, yet asked for by what its title says."""
+    return node.title or "" if node.kind == "adr" else ""
+
+
 def _scope(node: Node) -> str:
     """What a qualified name has before the name itself: a method is found by its class too."""
     return node.key.partition("#")[2].rpartition(".")[0]
@@ -211,6 +216,4 @@ def _path_terms(path: str) -> str:
 
 
 def _distinct(text: str) -> str:
-    return " ".join(
-        dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_identifiers(text)))))
-    )
+    return " ".join(dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_identifiers(text))))))

@@ -100,6 +100,15 @@ def test_the_body_leaves_out_inner_definitions() -> None:
     ]
 
 
+def test_a_decision_is_found_by_its_title() -> None:
+    adr = Node(
+        key="adr:0007", kind="adr", name="ADR-0007", path="docs/adr/0007-x.md", line=1, number=7,
+        title="Use one transport",
+    )  # fmt: skip
+    assert index_text(adr, "").parts == "adr 0007 use one transport"
+    assert index_text(adr, "").name == "adr0007"
+
+
 def test_prose_goes_to_the_doc_column_and_files_are_named_by_their_stem() -> None:
     section = Node(key="doc:README.md#use", kind="doc", name="Use", path="README.md", line=3)
     row = index_text(section, ["# Top", "", "## Use", "Retries are bounded."])

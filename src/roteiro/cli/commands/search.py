@@ -61,5 +61,5 @@ def _print(result: SearchResult, offset: int) -> None:
 def _name(node: Node) -> str:
     """The qualified name of a symbol, the title of a section or decision, the path of a file."""
     if not node.key.startswith("sym:"):
-        return node.name
+        return node.title or node.name
     return node.key.partition("#")[2]

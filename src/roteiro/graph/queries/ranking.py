@@ -25,6 +25,7 @@ _NAME_FIT = 0.25
 # Documents hold every word somewhere; code is what a code graph is asked for.
 _KIND_FACTOR: dict[NodeKind, float] = {"file": 0.85, "doc": 0.9, "const": 0.95, "marker": 0.7}
 _HINTED = 1.15
+_PROSE = ("doc", "adr", "adr_section")
 _TEST_FACTOR = 0.7
 _TEST_PATH = re.compile(r"(^|/)(tests?|testing|__tests__|spec|specs)/|(^|/)(test_|conftest)|[._]test\.")
 # Small enough never to overrule a word, large enough to order what is equal.
@@ -101,7 +102,7 @@ def _dilution(node: Node, column: str, text: str) -> float:
     """A long text bears many words by chance."""
     if column == "body":
         return _long(text.count(" "), _SHORT_BODY_WORDS)
-    if column == "doc" and node.kind in ("doc", "adr", "adr_section"):
+    if column == "doc" and node.kind in _PROSE:
         return _long(text.count(" "), _SHORT_PROSE_WORDS)
     return 1.0
 
@@ -111,10 +112,16 @@ def _long(length: int, short: int) -> float:
 
 
 def _name_fit(node: Node, wanted: Sequence[Term]) -> float:
-    """How much of the node's own name the question has: `send` fits `send` better than `send_all`."""
-    own = set(terms(node.name if node.kind != "file" else node.path.rsplit("/", 1)[-1]))
+    """How much of the node's own name the question has: `send` fits `send` better than `send_all`.
+
+    A title is a sentence and has more words than anyone asks for; there the question's share counts.
+    """
+    own = set(terms(node.path.rsplit("/", 1)[-1] if node.kind == "file" else node.title or node.name))
     if not own:
         return 0.0
+    if node.kind in _PROSE:
+        said = sum(term.weight for term in wanted if term.stem in own)
+        return said / (sum(term.weight for term in wanted) or 1.0)
     asked_for = {term.stem for term in wanted} | {other for term in wanted for other in term.others}
     return len(own & asked_for) / len(own)
 
