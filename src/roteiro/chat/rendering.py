@@ -29,6 +29,7 @@ from roteiro.chat.folding import ways
 from roteiro.chat.inert import Parts, Placeholders, bos_once, merge_parts
 from roteiro.chat.messages import Message, Tool
 from roteiro.chat.preamble import state_tools
+from roteiro.chat.protecting import protect_message, protect_tool
 from roteiro.chat.reasoning import Reasoning
 from roteiro.chat.shaping import shape_messages, shape_tools
 from roteiro.chat.template import ChatTemplate
@@ -148,6 +149,10 @@ def render_prompt(
 # -------------------------------------------------------------------------------------------------
 
 
+class _PlaceholderCut(Exception):
+    """The template did not leave a placeholder whole."""
+
+
 class _Rendering:
     """One prompt's rendering: the attempts share one budget."""
 
@@ -159,78 +164,103 @@ class _Rendering:
         self._budget = Budget()
 
     def conversation(self, history: Sequence[Message], tools: Sequence[Tool]) -> tuple[Parts, ToolsStated]:
+        # What people wrote is made inert before our own text, whose markers are meant, joins it.
+        for breaking in (False, True):
+            places = Placeholders(self._options.special_tokens, breaking=breaking)
+            safe = [protect_message(message, places, self._own_marks(message)) for message in history]
+            try:
+                return self._state(safe, [protect_tool(tool, places) for tool in tools], places)
+            except _PlaceholderCut:
+                continue
+        raise AssertionError  # separators cannot be cut
+
+    def _own_marks(self, message: Message) -> tuple[str, ...]:
+        """Templates look for thought markers in the assistant's own text."""
+        if message.role != "assistant" or self._options.reasoning is None:
+            return ()
+        return (self._options.reasoning.start, self._options.reasoning.end)
+
+    def _state(
+        self, history: Sequence[Message], tools: Sequence[Tool], places: Placeholders
+    ) -> tuple[Parts, ToolsStated]:
         native = self._options.native_tools
         native = self._capabilities.tools if native is None else native
         if tools and native:
-            parts = self._try_native(history, tools)
+            parts = self._try_native(history, tools, places)
             if parts is not None:
                 return parts, "native"
-        text_calls = not (self._capabilities.tool_calls and self._capabilities.tool_results)
         if not tools:
-            return self._fold(history, (), text_calls=text_calls), "none"
+            text_calls = not (self._capabilities.tool_calls and self._capabilities.tool_results)
+            return self._fold(history, (), places, text_calls=text_calls), "none"
         # What the model is told about calls and what it sees in its history must be of one form.
         preamble = Message(role="system", content=state_tools(tools, self._options.dialect))
         leading = next((n for n, message in enumerate(history) if message.role != "system"), len(history))
         stated = [*history[:leading], preamble, *history[leading:]]
-        return self._fold(stated, (), text_calls=True), "preamble"
+        return self._fold(stated, (), places, text_calls=True), "preamble"
 
-    def _try_native(self, history: Sequence[Message], tools: Sequence[Tool]) -> Parts | None:
+    def _try_native(
+        self, history: Sequence[Message], tools: Sequence[Tool], places: Placeholders
+    ) -> Parts | None:
         """Through the template; None when it cannot take these tools after all."""
         try:
-            parts = self._fold(history, tools, text_calls=not self._capabilities.tool_calls)
+            return self._fold(history, tools, places, text_calls=not self._capabilities.tool_calls)
         except TemplateRunaway:
             raise
         except TemplateError:
             return None
-        text = "".join(part for part, _ in parts)
-        return parts if all(tool.name in text for tool in tools) else None
 
-    def _fold(self, history: Sequence[Message], tools: Sequence[Tool], *, text_calls: bool) -> Parts:
+    def _fold(
+        self,
+        history: Sequence[Message],
+        tools: Sequence[Tool],
+        places: Placeholders,
+        *,
+        text_calls: bool,
+    ) -> Parts:
         """The first form of the conversation that the template takes without losing text."""
         refused: TemplateError | None = None
-        lossy: Parts | None = None
+        lossy: str | None = None
         dialect = self._options.dialect
         for form in ways(history, self._capabilities, dialect, text_calls=text_calls):
             try:
-                parts = self._once(form, tools)
+                rendered = self._once(form, tools, places)
             except TemplateRunaway:
                 raise
             except TemplateError as error:
                 refused = refused or error
                 continue
-            if _keeps(form, "".join(text for text, _ in parts)):
-                return parts
-            lossy = lossy or parts
+            if _keeps(form, rendered):
+                return _split(places, rendered)
+            lossy = lossy or rendered
         if lossy is not None:
-            return lossy
+            return _split(places, lossy)
         assert refused is not None
         raise refused
 
-    def _once(self, messages: Sequence[Message], tools: Sequence[Tool]) -> Parts:
-        shaped = shape_messages(messages, self._capabilities)
-        stated = shape_tools(tools)
-        for breaking in (False, True):
-            places = Placeholders(self._options.special_tokens, breaking=breaking)
-            safe = [self._protect(message, places) for message in shaped]
-            rendered = self._template.render(
-                safe,
-                places.protect(stated),
-                places.protect(self._variables),
-                budget=self._budget,
-                now=self._options.now,
-            )
-            parts = places.split(rendered)
-            if parts is not None:
-                return parts
-        return ((rendered, True),)
+    def _once(self, messages: Sequence[Message], tools: Sequence[Tool], places: Placeholders) -> str:
+        """Render one form.
 
-    def _protect(self, message: dict[str, Any], places: Placeholders) -> dict[str, Any]:
-        """Everything but the role. Templates look for thought markers in the assistant's own text."""
-        own: tuple[str, ...] = ()
-        if message["role"] == "assistant" and self._options.reasoning is not None:
-            own = (self._options.reasoning.start, self._options.reasoning.end)
-        inner = {key: value for key, value in message.items() if key != "role"}
-        return {"role": message["role"], **places.protect(inner, except_for=own)}
+        Raises:
+            TemplateError: the template refuses it, or leaves a tool out.
+        """
+        rendered = self._template.render(
+            shape_messages(messages, self._capabilities),
+            shape_tools(tools),
+            places.protect(self._variables),
+            budget=self._budget,
+            now=self._options.now,
+        )
+        missing = [tool.name for tool in tools if tool.name not in rendered]
+        if missing:
+            raise TemplateError(f"The model's chat template leaves out the tool {missing[0]!r}.")
+        return rendered
+
+
+def _split(places: Placeholders, rendered: str) -> Parts:
+    parts = places.split(rendered)
+    if parts is None:
+        raise _PlaceholderCut
+    return parts
 
 
 def _variables(options: RenderOptions, continued: Message | None) -> dict[str, Any]:

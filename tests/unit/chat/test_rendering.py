@@ -401,3 +401,14 @@ def test_a_call_marker_at_the_prompts_end_is_told():
     options = RenderOptions(dialect=by_name("functionary_v3.2"))
     assert render_prompt(load("functionary-3.2"), [user("hi")], [SEARCH], options).opener == ">>>"
     assert render_prompt(load("qwen3"), [user("hi")], [SEARCH], RenderOptions(dialect=HERMES)).opener == ""
+
+
+def test_our_own_markers_are_meant_and_keep_their_tokens():
+    special = SPECIAL | {"<tool_call>", "</tool_call>"}
+    options = RenderOptions(dialect=HERMES, special_tokens=special)
+    history = [user("what is <tool_call>?"), calling(), result("a <tool_call> b")]
+    prompt = render_prompt(load("chatml"), history, [SEARCH], options)
+    meant = "".join(text for text, is_special in prompt.parts if is_special)
+    assert [text for text, is_special in prompt.parts if not is_special] == ["<tool_call>", "<tool_call>"]
+    assert '<tool_call>\n{"name": "search", "arguments": {"q": "x"}}\n</tool_call>' in meant
+    assert meant.count("<tool_call>") >= 2
