@@ -9,11 +9,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from roteiro import __version__
 from roteiro.graph.content import read_raw, trusted_mtime
 from roteiro.graph.extract import EXTRACTOR_VERSION, language_of
 from roteiro.graph.parcel import Task
 from roteiro.graph.scan import FileStat, Listing
 from roteiro.graph.store.rows import KnownFile
+
+FACTS_VERSION = f"{__version__} {EXTRACTOR_VERSION}"
+"""Facts and edges are used again only by the program and grammars that made them."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -104,7 +108,7 @@ def tree_languages(listing: Listing) -> dict[str, str]:
 
 
 def _is_current(former: KnownFile, lang: str) -> bool:
-    return former.extractor == EXTRACTOR_VERSION and (not lang or former.lang == lang)
+    return former.extractor == FACTS_VERSION and (not lang or former.lang == lang)
 
 
 def _same_numbers(former: KnownFile, file: FileStat) -> bool:

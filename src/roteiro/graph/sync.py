@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from roteiro.graph.compare import Plan, compare
+from roteiro.graph.compare import FACTS_VERSION, Plan, compare
 from roteiro.graph.content import VANISHED
-from roteiro.graph.extract import EXTRACTOR_VERSION
 from roteiro.graph.extract.facts import FileHeader
 from roteiro.graph.facts_map import Unpacked
 from roteiro.graph.model import SCHEMA
@@ -181,7 +180,7 @@ class _Run:
             kept = _kept(parcel, plan.changed[parcel.path][1])
             if kept is None:
                 continue
-            taken = writer.put(kept, extractor=EXTRACTOR_VERSION)
+            taken = writer.put(kept, extractor=FACTS_VERSION)
             if taken:
                 outcome.disputed[parcel.path] = f"another file is {taken[0]} already"
             outcome.parsed += parcel.state == "indexed"

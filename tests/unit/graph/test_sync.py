@@ -209,7 +209,7 @@ def test_branches_reverts_and_checkouts(tree: Path) -> None:
 def test_a_new_grammar_reads_unchanged_files_again(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sync(tree)
     for module in (compare, sync_module):
-        monkeypatch.setattr(module, "EXTRACTOR_VERSION", "another")
+        monkeypatch.setattr(module, "FACTS_VERSION", "another")
     with open_graph(tree) as store:
         assert is_stale(store)
     assert sync(tree).parsed == 4
