@@ -43,6 +43,8 @@ def keys(store: GraphStore, query: str, **more: object) -> list[str]:
         ("why are sockets costly", s.ADR_CONTEXT),
         ("use one transport", s.ADR),
         ("NotImplementedError", s.T_CLOSE),
+        ("what does Client.send return, and when is the connection closed", s.SEND),
+        ("how does pkg.Transport move bytes of a client", s.TRANSPORT_KEY),
         ("__init__", s.INIT),
     ],
 )

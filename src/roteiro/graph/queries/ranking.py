@@ -146,11 +146,20 @@ def _name_bonus(node: Node, row: Row, asked: Asked) -> float:
         return QUALIFIED - test
     if asked.whole and row.name == asked.whole:
         return ONE_WORD - test
-    if any(name == node.name or _ends(qualified, name) for name in asked.names):
+    if any(_is_called(node, qualified, name) for name in asked.names):
         return SPELLED_OUT - test
     if asked.is_name and len(asked.whole) > 2 and row.name.startswith(asked.whole):
         return BEGINS * len(asked.whole) / len(compact(node.name) or row.name)
     return 0.0
+
+
+def _is_called(node: Node, qualified: str, name: str) -> bool:
+    """Whether a name spelled out means the node: bare, qualified, or with its package before it."""
+    name = name.replace("::", ".").replace("->", ".").replace("#", ".")
+    if name in (node.name, qualified) or _ends(qualified, name):
+        return True
+    package, _, last = name.rpartition(".")
+    return bool(package) and last == qualified and package.rpartition(".")[2] in node.path
 
 
 def _ends(long: str, end: str) -> bool:
