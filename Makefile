@@ -46,7 +46,7 @@ imports: $(VENV)/.dev  ## import-linter: the layers of docs/architecture.md
 
 check: lint types imports test  ## all of the above; what CI runs
 
-bench: $(VENV)/.dev $(SMOLLM2)  ## run the benchmarks that need no other model
+bench: $(VENV)/.dev $(SMOLLM2)  ## list the benchmarks; ARGS="serving --rounds 3" runs one
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:  ## remove .venv, caches and build output

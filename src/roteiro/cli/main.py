@@ -69,7 +69,14 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
-app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    cls=LazyGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    # A fault of ours is a plain traceback: local variables may hold prompts and keys.
+    pretty_exceptions_enable=False,
+)
 
 
 def _print_version(value: bool) -> None:

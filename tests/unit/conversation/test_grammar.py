@@ -108,7 +108,8 @@ def test_either_takes_calls_or_the_schema():
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.text(max_size=12))
+# DEL is written as an escape, as every other control character is.
+@given(st.text(alphabet=st.characters(exclude_characters="\x7f", exclude_categories=["Cs"]), max_size=12))
 def test_any_string_can_be_an_argument(text):
     hermes = by_name("hermes")
     call = ParsedCall(name="search", arguments=json.dumps({"q": text}, ensure_ascii=False))

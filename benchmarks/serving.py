@@ -1,0 +1,213 @@
+"""What serving costs: decode and prefill through HTTP against a bare loop, reuse, latency, memory, start.
+
+    python -m benchmarks serving [--model FILE.gguf] [--rounds 3] [--requests 300] [--peer]
+
+Each round runs the bare loop, Roteiro and (with --peer, where llama-cpp-python's own server can start) that
+server one after the other on the same model and threads; ratios are of the best rounds. A table, then one
+line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+from benchmarks.processes import default_model, free_port, resident_mib, roteiro_server, wait_for
+
+PROMPT_TOKENS = 1000
+GENERATED = 128
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--model", type=Path, default=default_model())
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--requests", type=int, default=300)
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--peer", action="store_true")
+    options = parser.parse_args(arguments)
+    found: dict[str, Any] = {"model": options.model.name, "threads": options.threads}
+    with tempfile.TemporaryDirectory() as scratch:
+        speeds(found, options, Path(scratch))
+        with roteiro_server(Path(scratch), options.model, "--threads", str(options.threads)) as served:
+            second_turn(found, served.url)
+            latency(found, served.url)
+            flatness(found, served.url, served.process.pid, options.requests)
+        starts(found, Path(scratch))
+    report(found)
+
+
+def speeds(found: dict[str, Any], options: argparse.Namespace, scratch: Path) -> None:
+    """Best of the rounds of each: tokens per second."""
+    for number in range(options.rounds):
+        bare = json.loads(
+            run("benchmarks/bare_loop.py", options.model, PROMPT_TOKENS, GENERATED, options.threads)
+        )
+        best(found, "bare_prefill", 1000 * PROMPT_TOKENS / bare["prefill_ms"])
+        best(found, "bare_decode", 1000 * (GENERATED - 1) / bare["decode_ms"])
+        with roteiro_server(scratch, options.model, "--threads", str(options.threads)) as served:
+            measure(found, "roteiro", served.url, number)
+        if options.peer:
+            with peer_server(options) as url:
+                measure(found, "peer", url, number)
+    for what in ("prefill", "decode"):
+        found[f"{what}_ratio"] = found[f"roteiro_{what}"] / found[f"bare_{what}"]
+        if f"peer_{what}" in found:
+            found[f"peer_{what}_ratio"] = found[f"peer_{what}"] / found[f"bare_{what}"]
+
+
+def measure(found: dict[str, Any], name: str, url: str, number: int) -> None:
+    """One cold request: time to the first token, then the pace of the rest, as the client sees them."""
+    text = f"Round {number}." + " word and another" * (PROMPT_TOKENS // 3 - 12)
+    stream(url, text="Warm up.", max_tokens=4)
+    began = time.perf_counter()
+    stamps, usage = stream(url, text=text, max_tokens=GENERATED)
+    first = stamps[0] - began
+    best(found, f"{name}_prefill", usage["prompt_tokens"] / first)
+    # Chunks are tokens but for characters cut in two; the client cannot see more.
+    best(found, f"{name}_decode", (usage["completion_tokens"] - 1) / (stamps[-1] - stamps[0]))
+
+
+def stream(
+    url: str, *, text: str, max_tokens: int, messages: Any = None
+) -> tuple[list[float], dict[str, Any]]:
+    """Arrival times of the chunks with text, and the usage."""
+    body = {
+        "messages": messages or [{"role": "user", "content": text}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0,
+        "max_tokens": max_tokens,
+        "logit_bias": {},
+        "ignore_eos": True,
+    }
+    stamps: list[float] = []
+    usage: dict[str, Any] = {}
+    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body, timeout=600, trust_env=False) as reply:
+        reply.raise_for_status()
+        for line in reply.iter_lines():
+            if not line.startswith("data: {"):
+                continue
+            event = json.loads(line[6:])
+            if event.get("usage"):
+                usage = event["usage"]
+            if event["choices"] and event["choices"][0]["delta"].get("content"):
+                stamps.append(time.perf_counter())
+    if not usage:  # a server that does not tell it
+        usage = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": len(stamps)}
+    return stamps, usage
+
+
+def second_turn(found: dict[str, Any], url: str) -> None:
+    """The second turn of a conversation against the same prompt cold."""
+    first = [{"role": "user", "content": "Tell me of ships." + " word and another" * 250}]
+    answer = httpx.post(
+        f"{url}/v1/chat/completions",
+        json={"messages": first, "max_tokens": 24, "temperature": 0},
+        timeout=600,
+    ).json()
+    turn = [*first, answer["choices"][0]["message"], {"role": "user", "content": "And of the sea?"}]
+    for name, cached in (("warm", True), ("cold", False)):
+        began = time.perf_counter()
+        body = {"messages": turn, "max_tokens": 1, "temperature": 0, "cache_prompt": cached}
+        reply = httpx.post(f"{url}/v1/chat/completions", json=body, timeout=600).json()
+        found[f"second_turn_{name}_evaluated"] = reply["timings"]["prompt_n"]
+        found[f"second_turn_{name}_ms"] = (time.perf_counter() - began) * 1000
+
+
+def latency(found: dict[str, Any], url: str) -> None:
+    """`GET /v1/models` while a long prefill and a generation run."""
+    text = "Read this." + " word and another" * 900
+    work = threading.Thread(target=stream, args=(url,), kwargs={"text": text, "max_tokens": 200})
+    work.start()
+    times = []
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        while work.is_alive() and len(times) < 2000:
+            began = time.perf_counter()
+            client.get("/v1/models").raise_for_status()
+            times.append((time.perf_counter() - began) * 1000)
+            time.sleep(0.005)
+    work.join()
+    times.sort()
+    found["models_p50_ms"] = statistics.median(times)
+    found["models_p99_ms"] = times[int(len(times) * 0.99) - 1]
+    found["models_samples"] = len(times)
+
+
+def flatness(found: dict[str, Any], url: str, pid: int, requests: int) -> None:
+    """Resident memory after a third of the requests and after all."""
+    with httpx.Client(base_url=url, timeout=600, trust_env=False) as client:
+        for number in range(requests):
+            body = {"messages": [{"role": "user", "content": f"Number {number}"}], "max_tokens": 4}
+            client.post("/v1/chat/completions", json=body).raise_for_status()
+            if number == requests // 3:
+                found["rss_warm_mib"] = resident_mib(pid)
+    found["rss_end_mib"] = resident_mib(pid)
+
+
+def starts(found: dict[str, Any], scratch: Path) -> None:
+    """Seconds to a server that answers (no model loaded), and to `--help`."""
+    for _ in range(3):
+        began = time.perf_counter()
+        with roteiro_server(scratch, None):
+            least(found, "ready_s", time.perf_counter() - began)
+        began = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "roteiro", "--help"], check=True, capture_output=True)
+        least(found, "help_s", time.perf_counter() - began)
+
+
+@contextmanager
+def peer_server(options: argparse.Namespace) -> Iterator[str]:
+    """llama-cpp-python's own server."""
+    port = free_port()
+    command = [sys.executable, "-m", "llama_cpp.server", "--model", str(options.model), "--port", str(port)]
+    command += [
+        "--n_threads",
+        str(options.threads),
+        "--n_threads_batch",
+        str(options.threads),
+        "--n_ctx",
+        "4096",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(process, f"http://127.0.0.1:{port}", path="/v1/models")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([sys.executable, *map(str, command)], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def best(found: dict[str, Any], name: str, value: float) -> None:
+    found[name] = max(value, found.get(name, 0.0))
+
+
+def least(found: dict[str, Any], name: str, value: float) -> None:
+    found[name] = min(value, found.get(name, float("inf")))
+
+
+def report(found: dict[str, Any]) -> None:
+    for name, value in found.items():
+        print(f"{name:<28} {value:.3f}" if isinstance(value, float) else f"{name:<28} {value}")
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
