@@ -193,3 +193,18 @@ async def test_a_larger_window_takes_the_state_along(record: ModelRecord) -> Non
                 assert event.cache == 63
                 break
     await engine.aclose()
+
+
+async def test_a_prompt_left_half_way_does_not_spoil_the_next(engine: Engine, record: ModelRecord) -> None:
+    prompt = tokens_of(15, 1200 if record.id == "smollm2" else 3500)
+    generation = engine.generate(record, GenerationRequest(prompt=prompt, sampling=GREEDY))
+    async for event in generation:
+        if isinstance(event, PromptProgress) and event.processed:
+            break
+    await generation.aclose()
+    shared = prompt[:100]
+    answer, end = await run(engine, record, (*shared, *tokens_of(16, 20)), 6)
+    chunks = [(*shared, *tokens_of(16, 20))]
+    if end.timings.cache_n:
+        chunks = [*batches(prompt[: end.timings.cache_n]), chunks[0][end.timings.cache_n :]]
+    assert answer == oracle(record, chunks, 6)
