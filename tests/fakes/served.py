@@ -100,6 +100,13 @@ def serving(
 ) -> Iterator[Served]:
     """Serve in a thread with an event loop of its own; stops gracefully at the end."""
     runtime, backend = make_runtime(folder, replies, **fields)
+    with running(runtime, addr) as (server, url):
+        yield Served(url=url, runtime=runtime, backend=backend, server=server)
+
+
+@contextmanager
+def running(runtime: Runtime, addr: str = "127.0.0.1:0") -> Iterator[tuple[Server, str]]:
+    """Any runtime behind a real socket, closed at the end."""
     listening = listen(addr)
     config = uvicorn.Config(
         create_app(runtime),
@@ -118,7 +125,7 @@ def serving(
     thread.start()
     try:
         assert started.wait(10)
-        yield Served(url=listening.url, runtime=runtime, backend=backend, server=server)
+        yield server, listening.url
     finally:
         server.should_exit = True
         thread.join(10)
