@@ -6,6 +6,7 @@ its file binds. Knows no edges. Thread: one linker, one thread.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from roteiro.graph.extract.facts import FILE_SCOPE, Import
@@ -192,11 +193,55 @@ class PathSystem(System):
         super().__init__(world, evaluator, rules)
         languages = {name for name, row in RULES.items() if row.family == rules.family}
         paths = (p for p in world.headers if world.headers[p].lang in languages)
-        self._modules = PathModules(paths, rules.suffixes)
+        self._paths = list(paths)
+        self._modules = PathModules(self._paths, rules.suffixes)
+        self._reached: dict[str, dict[str, int]] = {}
+        self._binding: dict[str, list[str]] | None = None
 
     def find(self, importer: str, module: str) -> str | None:
         """The file taken in by a path; C++'s `using` names no file."""
         return self._modules.find(importer, module)
+
+    def starred(self, table: FileTable, name: str) -> Values:
+        """What the files taken in, directly or by one another, bind under a name; the nearest first."""
+        paths = self._files_binding(name)
+        if not paths:
+            return NOTHING
+        order = self._files_reached(table.path)
+        for _, path in sorted((order[path], path) for path in paths if path in order):
+            values = self.bound(self.world.table(path), name)
+            if values is not ONLY_UNKNOWN and values != NOTHING:
+                return values
+        return NOTHING
+
+    def _files_binding(self, name: str) -> list[str]:
+        """The files that bind a name at their own level."""
+        if self._binding is None:
+            self._binding = {}
+            for path in self._paths:
+                header = self.world.headers[path]
+                names = {row.qualname for row in header.defs if row.parent == FILE_SCOPE}
+                names.update(bind.name for bind in header.binds if bind.scope == FILE_SCOPE)
+                for bound in names:
+                    self._binding.setdefault(bound.partition("~")[0], []).append(path)
+        return self._binding.get(name, [])
+
+    def _files_reached(self, start: str) -> dict[str, int]:
+        """The files that one takes in, those of these included, with their distance; not itself."""
+        found = self._reached.get(start)
+        if found is None:
+            found = self._reached[start] = {}
+            waiting = deque([(start, 0)])
+            seen = {start}
+            while waiting:
+                path, distance = waiting.popleft()
+                for row in self.world.headers[path].imports:
+                    target = self.find(path, row.module) if row.name == "*" else None
+                    if target is not None and target not in seen:
+                        seen.add(target)
+                        found[target] = distance + 1
+                        waiting.append((target, distance + 1))
+        return found
 
     def file_level(self, table: FileTable, scope: int, name: str) -> Values | None:
         """What is taken in by path, then what the program defines under the enclosing namespaces."""
