@@ -2,15 +2,12 @@
 
 Shipped, because it lets anybody try and test everything above the engine without a GGUF. It can be slow,
 fail, and behave like attention, sliding-window or recurrent memory. Thread: engine thread; `reply` any.
-
-Tokens 0-255 are bytes; the special tokens follow, in the order of `SPECIALS`.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import re
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,19 +26,33 @@ from roteiro.engine.backend import (
     SamplerOptions,
     VocabularyFacts,
 )
+from roteiro.engine.scripted_text import (
+    END_TOKEN,
+    FIRST_SPECIAL,
+    IDS,
+    SPECIAL_PATTERN,
+    SPECIALS,
+    USER_PATTERN,
+    USER_TOKENS,
+    decode_text,
+    encode,
+    token_bytes,
+)
 from roteiro.errors import DecodeFailed, LoadFailed
+
+__all__ = [
+    "END_TOKEN",
+    "SPECIALS",
+    "Behaviour",
+    "Reply",
+    "ScriptedBackend",
+    "decode_text",
+    "encode",
+]
 
 if TYPE_CHECKING:
     from roteiro.engine.backend import FloatArray
 
-CONTROL_TOKENS: Final = ("<s>", "</s>", "<|endoftext|>", "<|im_start|>", "<|im_end|>")
-USER_TOKENS: Final = ("<think>", "</think>", "<tool_call>", "</tool_call>")
-SPECIALS: Final = (*CONTROL_TOKENS, *USER_TOKENS)
-_FIRST_SPECIAL = 256
-_IDS: Final = {text: _FIRST_SPECIAL + index for index, text in enumerate(SPECIALS)}
-END_TOKEN: Final = _IDS["<|im_end|>"]
-_SPECIAL_PATTERN = re.compile("|".join(re.escape(text) for text in SPECIALS))
-_USER_PATTERN = re.compile("|".join(re.escape(text) for text in USER_TOKENS))
 _EMBEDDING_WIDTH = 16
 _NOT_REWINDABLE: Final = ("recurrent", "hybrid")
 # How far a sliding window's memory reaches back beyond the window, as llama.cpp pads it by a batch.
@@ -179,22 +190,22 @@ class ScriptedVocabulary(_Counted):
     kind = "vocabulary"
     native: Any = None
     facts = VocabularyFacts(
-        n_vocab=_FIRST_SPECIAL + len(SPECIALS),
-        bos=_IDS["<s>"],
+        n_vocab=FIRST_SPECIAL + len(SPECIALS),
+        bos=IDS["<s>"],
         eos=END_TOKEN,
         eot=END_TOKEN,
         bos_text="<s>",
         eos_text="<|im_end|>",
         eot_text="<|im_end|>",
-        end_tokens=frozenset({_IDS["</s>"], _IDS["<|endoftext|>"], END_TOKEN}),
+        end_tokens=frozenset({IDS["</s>"], IDS["<|endoftext|>"], END_TOKEN}),
         special_texts=SPECIALS,
         breakable_texts=USER_TOKENS,
     )
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> tuple[int, ...]:
         """Bytes; user-defined tokens are always recognised, control tokens when asked, as in llama.cpp."""
-        tokens = [_IDS["<s>"]] if add_special else []
-        return (*tokens, *encode(text, _SPECIAL_PATTERN if parse_special else _USER_PATTERN))
+        tokens = [IDS["<s>"]] if add_special else []
+        return (*tokens, *encode(text, SPECIAL_PATTERN if parse_special else USER_PATTERN))
 
     def token_bytes(self, token: int) -> bytes:
         """One byte, or a special token's text."""
@@ -381,27 +392,3 @@ class ScriptedSampler(_Counted):
             self._reply = self.backend.choose(decode_text(context.tokens))
             self._left = list(encode(self._reply.text))
         return self._reply
-
-
-def encode(text: str, pattern: re.Pattern[str] = _SPECIAL_PATTERN) -> tuple[int, ...]:
-    """Token ids of a text in the scripted vocabulary."""
-    tokens: list[int] = []
-    at = 0
-    for match in pattern.finditer(text):
-        tokens += text[at : match.start()].encode()
-        tokens.append(_IDS[match.group()])
-        at = match.end()
-    tokens += text[at:].encode()
-    return tuple(tokens)
-
-
-def decode_text(tokens: Sequence[int]) -> str:
-    """The text of token ids in the scripted vocabulary."""
-    return b"".join(token_bytes(token) for token in tokens).decode(errors="replace")
-
-
-def token_bytes(token: int) -> bytes:
-    """One token's bytes in the scripted vocabulary."""
-    if token < _FIRST_SPECIAL:
-        return bytes([token])
-    return SPECIALS[token - _FIRST_SPECIAL].encode()
