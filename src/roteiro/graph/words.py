@@ -34,7 +34,7 @@ _STOP = """
 """
 STOP_WORDS = frozenset(_STOP.split())
 _KIND = """
-    class classes code codebase constant constants defined definition file files find function
+    class classes code codebase constant constants declared defined definition file files find function
     functions implementation implemented implements lives located method methods module modules name
     named names project repository source symbol symbols tree variable
 """

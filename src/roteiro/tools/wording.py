@@ -6,6 +6,7 @@ signatures on one line. Measured: few facts worded as answers beat many rows of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from roteiro.graph.model import EdgeKind, Marker, Node
@@ -55,10 +56,22 @@ def kind_word(node: Node) -> str:
 def name_of(node: Node) -> str:
     """The qualified name of a symbol, the path of a file, the title of a record or section."""
     if node.key.startswith("sym:"):
-        return node.key.partition("#")[2]
+        return plain(node.key.partition("#")[2])
     if node.kind in ("adr", "adr_section", "doc"):
         return node.title or node.name
     return node.path
+
+
+def plain(name: str) -> str:
+    """A name without the number that tells definitions of one name in one file apart."""
+    return re.sub(r"~\d+(?=\.|$)", "", name)
+
+
+def counted(number: int, word: str) -> str:
+    """`1 method`, `2 classes`."""
+    if number == 1:
+        return f"1 {word}"
+    return f"{number} {word}es" if word.endswith("s") else f"{number} {word}s"
 
 
 def defined(node: Node) -> str:
@@ -131,7 +144,7 @@ def connection(found: Connection) -> list[str]:
 
 def marker(item: Marker) -> str:
     """A debt finding on one line."""
-    where = f" in `{item.symbol.partition('#')[2] or item.path}`" if item.symbol else ""
+    where = f" in `{plain(item.symbol.partition('#')[2]) or item.path}`" if item.symbol else ""
     return f"{item.category} at {item.path}:{item.line}{where}: {' '.join(item.text.split())}"
 
 

@@ -22,6 +22,10 @@ _WEIGHTS = (("parts", 1.0), ("signature", 0.55), ("doc", 0.5), ("path", 0.45), (
 _OTHER_PLACES = 0.1
 _IN_DOC = 0.6
 _NAME_FIT = 0.25
+# A synonym fits a name less than the word itself: "stored" must not find `put` before `store`.
+_SYNONYM_FIT = 0.4
+# `threadpool` begins with "thread"; short stems begin too many words.
+_BEGINNING, _SHORTEST_BEGINNING = 0.4, 5
 # Documents hold every word somewhere; code is what a code graph is asked for.
 _KIND_FACTOR: dict[NodeKind, float] = {"file": 0.85, "doc": 0.9, "const": 0.95, "marker": 0.7}
 _HINTED = 1.15
@@ -89,7 +93,9 @@ def _share(node: Node, row: Row, term: Term) -> float:
         return best + _OTHER_PLACES * (sum(found) - best)
     if term.prefix and f" {term.prefix}" in row.parts:
         return PREFIX_WEIGHT
-    return max((_other_share(row, f" {word} ", share) for word, share in term.others.items()), default=0.0)
+    begins = len(term.stem) >= _SHORTEST_BEGINNING and f" {term.stem}" in row.parts
+    other = max((_other_share(row, f" {word} ", share) for word, share in term.others.items()), default=0.0)
+    return max(other, _BEGINNING if begins else 0.0)
 
 
 def _other_share(row: Row, word: str, share: float) -> float:
@@ -122,8 +128,9 @@ def _name_fit(node: Node, wanted: Sequence[Term]) -> float:
     if node.kind in _PROSE:
         said = sum(term.weight for term in wanted if term.stem in own)
         return said / (sum(term.weight for term in wanted) or 1.0)
-    asked_for = {term.stem for term in wanted} | {other for term in wanted for other in term.others}
-    return len(own & asked_for) / len(own)
+    spelled = {term.stem for term in wanted}
+    meant = {other for term in wanted for other in term.others} - spelled
+    return (len(own & spelled) + _SYNONYM_FIT * len(own & meant)) / len(own)
 
 
 def _factor(node: Node, asked: Asked) -> float:

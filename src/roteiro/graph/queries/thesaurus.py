@@ -56,10 +56,10 @@ maximum max limit cap bound
 minimum min floor
 length len size
 compare equal match same
-convert transform translate coerce cast
+convert transform translate coerce cast turn
 encode serialize dump marshal
 decode deserialize load unmarshal
-print display show render format output
+print display show render format output reveal
 log record trace
 copy clone duplicate
 move rename transfer
@@ -112,6 +112,10 @@ increase increment grow
 decrease decrement shrink reduce
 detect recognize sniff guess
 nested inner recursive
+regex regexp pattern expression
+compile build
+freeze frozen immutable readonly
+kind type sort
 """
 
 

@@ -5,30 +5,29 @@ Thread: any; blocks on the store.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from roteiro.graph.model import Node
-from roteiro.graph.queries.asked import take_apart
-from roteiro.graph.queries.debt import debt
-from roteiro.graph.queries.search import search
-from roteiro.graph.queries.thesaurus import synonyms
 from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
 from roteiro.tools.access import GraphAccess
 from roteiro.tools.briefing import facts
-from roteiro.tools.briefing.passages import occurrences, passages, weights_of
+from roteiro.tools.briefing.debts import debts
+from roteiro.tools.briefing.follow_up import carried_over, points_back
+from roteiro.tools.briefing.hits import described
+from roteiro.tools.briefing.parameters import ordinal, parameters
+from roteiro.tools.briefing.passages import occurrences, passages
 from roteiro.tools.briefing.question import Question, read_question
-from roteiro.tools.briefing.subjects import Subject, find_subject, find_symbol, is_test
+from roteiro.tools.briefing.subjects import Subject, find_subject, find_symbol, narrowed
 from roteiro.tools.graph_tools import PLACE, tokens_of
 
 # Measured: the right fact among fifteen others is missed half of the time, among a handful seldom.
-MAX_FACTS = 8
+MAX_FACTS = 6
 MAX_TOKENS = 420
-_HITS = 5
-# Share of a question's telling words that a hit must hold; below it the hit is about something else.
-ENOUGH = 0.25
+_DECIDING = frozenset(("path", "callers", "inherits", "signature", "debt", "history"))
 
 T = TypeVar("T")
 
@@ -59,23 +58,35 @@ class Briefer:
         self._access = access
         self._ignore = ignore
 
-    def brief(self, text: str) -> Briefing:
-        """The facts for a user's message."""
+    def brief(
+        self, text: str, *, asked: str = "", answered: str = "", max_tokens: int = MAX_TOKENS
+    ) -> Briefing:
+        """The facts for a user's message.
+
+        Args:
+            text: the message.
+            asked: the user's message before, for a question that says "it".
+            answered: the answer to that.
+            max_tokens: the most tokens of facts, estimated.
+
+        Raises:
+            NoGraph, StoreTooNew, ...: the graph cannot be read.
+        """
         question = read_question(text)
+        if asked and points_back(question):
+            question = read_question(carried_over(text, asked, answered))
         store = self._access.store()
         with store.snapshot():
-            subjects = [find_subject(store, name) for name in question.names]
-            subjects += [
-                subject
-                for name in question.maybe_names
-                if (subject := find_symbol(store, name)).nodes and name not in question.names
-            ]
+            subjects = _subjects(store, question)
             absent = [subject for subject in subjects if subject.absent]
-            if absent and question.asks:
+            if absent and _refusable(question, absent):
                 return Briefing(refusal=_refusal(absent))
-            concerns = _concerns(question, subjects)
-            chosen = _chosen(self._facts(store, question, subjects)) if concerns else []
-            if not chosen and question.asks and question.about_code:
+            if not _concerns(question, subjects):
+                return Briefing()
+            if (refusal := _undefined(question, subjects)) is not None:
+                return Briefing(refusal=refusal)
+            chosen = _chosen(self._facts(store, question, subjects), max_tokens)
+            if not chosen and question.asks and question.here:
                 return Briefing(refusal=_NOTHING)
         return Briefing(facts=tuple(chosen), places=tuple(dict.fromkeys(_places(chosen))))
 
@@ -84,18 +95,22 @@ class Briefer:
     def _facts(self, store: GraphStore, question: Question, subjects: Sequence[Subject]) -> Iterator[str]:
         nodes = _focus(question, subjects)
         yield from self._asked(store, question, subjects, nodes)
-        for node in nodes:
-            yield from facts.about(node)
-        foreign = [subject for subject in subjects if not subject.nodes and subject.mentioned]
-        for subject in foreign:
-            yield from occurrences(store, subject.name, tests=question.about_tests)
+        for subject in subjects:
+            if not subject.nodes and subject.mentioned and subject.name != question.parameter:
+                yield from occurrences(store, subject.name, tests=question.about_tests)
+        if "history" in question.intents and question.kinds:
+            yield from described(store, question)
         if "history" in question.intents:
             yield from passages(store, question.text)
+        for node in nodes:
+            yield from facts.about(node)
+            if not question.intents and len(nodes) == 1:
+                yield from facts.neighbours(store, node)
         if not nodes and "history" not in question.intents:
-            yield from self._hits(store, question)
-        for subject in subjects:
-            if subject.absent:
-                yield f"Nothing in this repository is called `{subject.name}`."
+            yield from described(store, question)
+        if not question.intents & _DECIDING:
+            weak = [subject for subject in subjects if subject.weak]
+            yield from (fact for subject in weak for node in subject.nodes[:1] for fact in facts.about(node))
 
     def _asked(
         self, store: GraphStore, question: Question, subjects: Sequence[Subject], nodes: Sequence[Node]
@@ -104,80 +119,61 @@ class Briefer:
         symbols = [node for node in nodes if node.key.startswith("sym:")]
         types = [node for node in symbols if node.kind not in ("fn", "method", "const")]
         wants = question.intents
+        tests = question.about_tests
         if "path" in wants and len(symbols) > 1:
-            yield from facts.connection(store, symbols[0], symbols[1])
+            yield from facts.connection(store, *_ends(subjects, symbols))
         if "debt" in wants:
-            yield from self._debt(store, question)
+            files = [node.path for node in nodes if node.kind == "file"]
+            yield from debts(store, question, files, self._ignore)
         if "inherits" in wants:
             foreign = [subject.name for subject in subjects if not subject.nodes]
             yield from _each(foreign, lambda name: facts.subclasses_of_foreign(store, name))
-            yield from _each(types, lambda node: facts.bases(store, node))
+            yield from _each(types, lambda node: facts.bases(store, node, below=question.below, tests=tests))
+        if "callers" in wants and question.wants_symbol:
+            yield from self._callers(store, question, symbols)
         if "signature" in wants:
-            yield from _each(symbols, lambda node: facts.parameters(store, node, question.parameter))
+            words = re.findall(r"\w+", question.text)
+            yield from _each(symbols, lambda node: ordinal(store, node, question.text))
+            yield from _each(symbols, lambda node: parameters(store, node, question.parameter, words))
         if "callers" in wants:
-            yield from _each(
-                symbols,
-                lambda node: facts.callers(
-                    store, node, outgoing=question.outgoing, tests=question.about_tests
-                ),
-            )
+            yield from self._callers(store, question, symbols)
+        if "members" in wants and not wants & (_DECIDING - {"history"}):
+            holders = [*types, *(node for node in nodes if node.kind == "file")]
+            yield from _each(holders, lambda node: facts.members(store, node))
 
-    def _debt(self, store: GraphStore, question: Question) -> Iterator[str]:
-        found = debt(store, ignore=self._ignore)
-        wanted = [c for c in found.by_category if c in question.text.lower()]
-        items = [
-            item
-            for item in found.items
-            if (not wanted or item.category in wanted) and (question.about_tests or not is_test(item.path))
-        ]
-        what = " and ".join(word.upper() for word in wanted) or "debt"
-        if not items:
-            yield f"There are 0 {what} markers in this repository."
-            return
-        files = list(dict.fromkeys(item.path for item in items))
-        yield (
-            f"There {'is' if len(items) == 1 else 'are'} {len(items)} {what} "
-            f"marker{'s' * (len(items) != 1)}, in {', '.join(f'`{path}`' for path in files[:12])}."
-        )
-        for item in items[:6]:
-            yield wording.marker(item)
-
-    def _hits(self, store: GraphStore, question: Question) -> Iterator[str]:
-        """What the words of the question find, where they find enough of it to be about it."""
-        found = search(store, question.text, kinds=question.kinds, limit=3 * _HITS).hits
-        own = [hit for hit in found if question.about_tests or not is_test(hit.node.path)][:_HITS]
-        covered = _coverage(store, question, [hit.node for hit in own])
-        if not covered or max(covered.values()) < ENOUGH:
-            return
-        for hit in own:
-            if covered[hit.node.key] >= ENOUGH / 2:
-                said = hit.node.doc or hit.snippet or ""
-                yield f"{wording.defined(hit.node)} {' '.join(said.split())[:160]}".strip()
+    def _callers(self, store: GraphStore, question: Question, symbols: Sequence[Node]) -> Iterator[str]:
+        for node in symbols:
+            yield from facts.callers(store, node, outgoing=question.outgoing, tests=question.about_tests)
 
 
-def _coverage(store: GraphStore, question: Question, nodes: Sequence[Node]) -> dict[str, float]:
-    """How much of what a question says each node's row in the index holds, from 0 to 1."""
-    weights = weights_of(store, question.text)
-    asked = {word: weights[word] for word in take_apart(question.text).terms if word in weights}
-    total = sum(asked.values()) or 1.0
-    numbers = store.node_ids([node.key for node in nodes])
-    rows = store.index_rows(list(numbers.values()))
-    covered = {}
-    for node in nodes:
-        said = set(" ".join(rows.get(numbers[node.key], ())).split())
-        covered[node.key] = sum(weight * _said(word, said) for word, weight in asked.items()) / total
-    return covered
+# ------------------------------------------------------------------------------------------------
 
 
-def _said(word: str, said: set[str]) -> float:
-    """1 where the word itself is said, half where another word for it is."""
-    if word in said:
-        return 1.0
-    return 0.5 if said.intersection(_near(word)) else 0.0
+def _subjects(store: GraphStore, question: Question) -> list[Subject]:
+    subjects = [find_subject(store, name) for name in question.names if name != question.parameter]
+    for name, likely in question.maybe_names.items():
+        if name in question.names or name == question.parameter:
+            continue
+        found = find_symbol(store, name, weak=not likely)
+        if found.nodes:
+            subjects.append(found)
+    return narrowed(subjects)
 
 
-def _near(word: str) -> tuple[str, ...]:
-    return synonyms([word]).get(word, ())
+def _focus(question: Question, subjects: Sequence[Subject]) -> list[Node]:
+    """The nodes the question is about, each once; weak ones only where it says what it wants of them."""
+    sure = [subject for subject in subjects if not subject.weak and subject.nodes]
+    if not sure and question.intents & _DECIDING:
+        sure = [subject for subject in subjects if subject.nodes]
+    nodes = [node for subject in sure for node in subject.nodes[: 1 if len(sure) > 1 else 2]]
+    return list({node.key: node for node in nodes}.values())
+
+
+def _ends(subjects: Sequence[Subject], symbols: Sequence[Node]) -> tuple[Node, Node]:
+    """The two ends of a path: functions before classes that merely stand in the sentence."""
+    callables = [node for node in symbols if node.kind in ("fn", "method")]
+    first, second = (callables if len(callables) > 1 else list(symbols))[:2]
+    return first, second
 
 
 def _each(items: Iterable[T], facts_of: Callable[[T], Iterable[str]]) -> Iterator[str]:
@@ -185,33 +181,65 @@ def _each(items: Iterable[T], facts_of: Callable[[T], Iterable[str]]) -> Iterato
         yield from facts_of(item)
 
 
-def _focus(question: Question, subjects: Sequence[Subject]) -> list[Node]:
-    """The nodes the question is about, each once; a parameter's own name is not one of them."""
-    nodes = [
-        node
-        for subject in subjects
-        if subject.name != question.parameter
-        for node in subject.nodes[: 1 if len(subjects) > 1 else 2]
-    ]
-    return list({node.key: node for node in nodes}.values())
-
-
 def _concerns(question: Question, subjects: Sequence[Subject]) -> bool:
     """Whether a message may be about this repository at all; a poem is not."""
-    return bool(subjects or question.asks or question.about_code or "?" in question.text)
+    if any(subject.nodes and not subject.weak for subject in subjects):
+        return True
+    if subjects and all(subject.foreign for subject in subjects):
+        return question.here
+    asks = question.asks or question.advises
+    return asks and bool(subjects or question.about_code or question.intents or "?" in question.text)
+
+
+def _refusable(question: Question, absent: Sequence[Subject]) -> bool:
+    """Whether a question that names what is not here must be answered with that.
+
+    A question about another library's function is none about this repository.
+    """
+    if not question.asks:
+        return False
+    return question.here or not all(subject.foreign for subject in absent)
+
+
+def _undefined(question: Question, subjects: Sequence[Subject]) -> str | None:
+    """The answer where the only thing asked for is named in prose alone, and its code is wanted."""
+    if not question.asks or "history" in question.intents or len(subjects) != 1:
+        return None
+    subject = subjects[0]
+    headings = subject.nodes and not subject.symbols and all(n.kind == "doc" for n in subject.nodes)
+    if not headings or not (question.here or question.about_code):
+        return None
+    node = subject.nodes[0]
+    return (
+        f"`{subject.name}` is not defined in this repository's code: there is no such symbol. "
+        f"It is only mentioned, in {node.path}:{node.line or 1}."
+    )
 
 
 _NOTHING = "Nothing in this repository matches the question: no symbol, decision or document was found."
 
 
 def _refusal(absent: Sequence[Subject]) -> str:
-    names = " or ".join(f"`{subject.name}`" for subject in absent)
-    text = f"There is no {names} in this repository: neither a symbol nor any text by that name was found."
+    owned = [subject for subject in absent if subject.owner is not None]
+    if owned and len(owned) == len(absent):
+        text = " ".join(_without_member(subject) for subject in owned)
+    else:
+        names = " or ".join(f"`{subject.name}`" for subject in absent)
+        text = (
+            f"There is no {names} in this repository: neither a symbol nor any text by that name was found."
+        )
     near = list(dict.fromkeys(name for subject in absent for name in subject.near))[:3]
     return f"{text} Similar names that exist: {', '.join(f'`{name}`' for name in near)}." if near else text
 
 
-def _chosen(found: Iterator[str]) -> list[str]:
+def _without_member(subject: Subject) -> str:
+    assert subject.owner is not None
+    member = re.split(r"[.#]|::|->", subject.name)[-1]
+    where = wording.defined(subject.owner)
+    return f"There is no `{subject.name}`. {where} It has no member `{member}`."
+
+
+def _chosen(found: Iterator[str], max_tokens: int) -> list[str]:
     """The first facts, each once, within the bounds."""
     kept: dict[str, None] = {}
     spent = 0
@@ -219,7 +247,7 @@ def _chosen(found: Iterator[str]) -> list[str]:
         if fact in kept or not fact:
             continue
         spent += tokens_of(fact)
-        if kept and (len(kept) >= MAX_FACTS or spent > MAX_TOKENS):
+        if spent > max_tokens or len(kept) >= MAX_FACTS:
             break
         kept[fact] = None
     return list(kept)

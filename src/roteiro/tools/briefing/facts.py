@@ -5,31 +5,29 @@ Each function takes the open store and what the question means, and returns sent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from roteiro.graph.model import EdgeKind, Node, NodeKind
 from roteiro.graph.queries.explain import Explanation, explain
 from roteiro.graph.queries.path import path
 from roteiro.graph.queries.shapes import place
 from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
-from roteiro.tools.briefing.signatures import name_of_parameter, parameters_of
-from roteiro.tools.briefing.subjects import is_test, tests_last
+from roteiro.tools.briefing.scope import is_aside, is_test, sources_first
 
 # Callers and the like beyond so many are counted, not listed.
-LISTED = 8
+LISTED = 10
 _PATH_DEPTH = 8
 _USES: tuple[EdgeKind, ...] = ("calls", "references", "imports")
-_TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait")
-_CONSTRUCTORS = ("__init__", "__new__", "constructor", "new", "New", "initialize", "__construct")
+_TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait", "enum")
 
 
 def about(node: Node) -> list[str]:
     """What and where it is."""
-    lines = [wording.defined(node)]
+    line = wording.defined(node)
+    if node.kind == "const" and node.signature:
+        line = f"{line[:-1]}: `{' '.join(node.signature.split())}`."
     if node.doc:
-        lines[0] += f" {_sentence(node.doc)}"
-    return lines
+        line += f" {_sentence(node.doc)}"
+    return [line]
 
 
 def callers(store: GraphStore, node: Node, *, outgoing: bool, tests: bool) -> list[str]:
@@ -45,13 +43,32 @@ def callers(store: GraphStore, node: Node, *, outgoing: bool, tests: bool) -> li
     return [f"No caller of `{name}` was found in this repository."]
 
 
-def bases(store: GraphStore, node: Node) -> list[str]:
-    """The declaration of a class, its bases with their own declarations, and its subclasses."""
+def neighbours(store: GraphStore, node: Node) -> list[str]:
+    """What a symbol holds, calls and is called by, where there is anything: for "what does it do"."""
+    if node.kind in (*_TYPES, "file"):
+        return members(store, node)
+    found = _explained(store, node)
+    told = (_ends(found, "calls", incoming=incoming, tests=False) for incoming in (False, True))
+    return [text for text in told if text]
+
+
+def bases(store: GraphStore, node: Node, *, below: bool, tests: bool) -> list[str]:
+    """The declaration of a class, its bases with their own declarations, and its subclasses.
+
+    Args:
+        store: the graph.
+        node: the class.
+        below: its subclasses are what is asked for; they come first then.
+        tests: those in tests are meant.
+    """
     found = _explained(store, node)
     lines = [_declares(node)]
     lines += [_declares(end.node) for end in found.outgoing if end.kind == "inherits"]
-    below = _ends(found, "inherits", incoming=True, tests=True)
-    return [*lines, *([below] if below else [])]
+    under = _ends(found, "inherits", incoming=True, tests=tests)
+    if below:
+        name = wording.name_of(node)
+        return [under or f"No class that inherits from `{name}` was found in this repository.", *lines]
+    return [*lines, *([under] if under else [])]
 
 
 def subclasses_of_foreign(store: GraphStore, name: str) -> list[str]:
@@ -63,34 +80,29 @@ def subclasses_of_foreign(store: GraphStore, name: str) -> list[str]:
         for node in store.nodes_by_kind(kind)
         if node.signature and _declares_base(node.signature, last)
     ]
-    return [f"{_declares(node)} It is a subclass of `{name}`." for node in tests_last(found)[:LISTED]]
-
-
-def parameters(store: GraphStore, node: Node, asked: str | None) -> list[str]:
-    """The parameters of a function, or of a class's constructor, numbered."""
-    target = _constructor(store, node) or node
-    if not target.signature:
+    own = [node for node in found if not is_aside(node.path)] or sources_first(found)
+    if not own:
         return []
-    listed = parameters_of(target.signature)
-    if listed is None:
-        return [wording.signature(target) or ""]
-    name = wording.name_of(target)
-    numbered = ", ".join(f"{number}. `{text}`" for number, text in enumerate(listed, 1))
-    lines = [
-        f"`{name}` ({place(target)}) takes {len(listed)} parameters: {numbered}."
-        if listed
-        else f"`{name}` ({place(target)}) takes no parameters."
-    ]
-    if asked is not None:
-        own = [text for text in listed if name_of_parameter(text) == asked]
-        lines.insert(
-            0,
-            f"The parameter `{asked}` of `{name}` is declared as `{own[0]}`."
-            if own
-            else f"`{name}` has no parameter `{asked}`: it does not take one.",
-        )
-    if "->" in target.signature:
-        lines.append(f"`{name}` returns `{target.signature.rsplit('->', 1)[1].strip()}`.")
+    named = ", ".join(f"`{wording.name_of(node)}` ({place(node)})" for node in own[:LISTED])
+    counted = f"{len(own)} classes are subclasses" if len(own) > 1 else "1 class is a subclass"
+    return [f"{counted} of `{name}`: {named}."]
+
+
+def members(store: GraphStore, node: Node) -> list[str]:
+    """What a class, module or file holds, by kind, counted."""
+    found = _explained(store, node)
+    inner = [end.node for end in found.outgoing if end.kind in ("contains", "defines")]
+    inner = list({child.key: child for child in inner}.values())
+    by_kind: dict[str, list[Node]] = {}
+    for child in inner:
+        if child.kind not in ("marker", "doc", "file"):
+            by_kind.setdefault(child.kind, []).append(child)
+    lines = []
+    for children in by_kind.values():
+        named = list(dict.fromkeys(wording.plain(child.name) for child in children))
+        listed = ", ".join(f"`{name}`" for name in named[: 3 * LISTED])
+        what = wording.counted(len(named), wording.kind_word(children[0]))
+        lines.append(f"`{wording.name_of(node)}` has {what}: {listed}.")
     return lines
 
 
@@ -114,14 +126,20 @@ def _explained(store: GraphStore, node: Node) -> Explanation:
 
 
 def _ends(found: Explanation, kind: EdgeKind, *, incoming: bool, tests: bool) -> str | None:
+    """One sentence of the ends of a kind; those in tests are counted apart, or come first if asked for."""
     edges = [end for end in (found.incoming if incoming else found.outgoing) if end.kind == kind]
-    own = [end for end in edges if tests or not is_test(end.path)]
+    own = [end for end in edges if is_test(end.path) == tests]
+    if not tests:
+        own = [end for end in own if not is_aside(end.path)] or own
     chosen = own or edges
     if not chosen:
         return None
     text = wording.ends(found.node, chosen[:LISTED], kind, len(chosen), incoming=incoming)
-    left = len(edges) - len(chosen)
-    return f"{text} ({left} more in tests.)" if left else text
+    left = [end for end in edges if end not in chosen]
+    if not left:
+        return text
+    where = "in tests" if all(is_test(end.path) for end in left) else "elsewhere"
+    return f"{text} (Not counted: {len(left)} {where}.)"
 
 
 def _declares(node: Node) -> str:
@@ -136,17 +154,6 @@ def _declares_base(signature: str, base: str) -> bool:
     return any(
         part.strip(" )]}{,").rsplit(".", 1)[-1] == base for part in listed.replace("<", ",").split(",")
     )
-
-
-def _constructor(store: GraphStore, node: Node) -> Node | None:
-    if node.kind not in ("class", "struct", "interface"):
-        return None
-    inner: Sequence[Node] = store.nodes_in(node.path)
-    for name in _CONSTRUCTORS:
-        for candidate in inner:
-            if candidate.key == f"{node.key}.{name}":
-                return candidate
-    return None
 
 
 def _sentence(text: str) -> str:

@@ -6,7 +6,7 @@ import re
 
 from roteiro.graph.model import Node
 from roteiro.graph.store import GraphStore
-from roteiro.graph.words import compact, stem, words
+from roteiro.graph.words import compact, stem, terms, words
 
 LINE_CHARACTERS = 240
 # Nodes looked into: a name that stands in more of them is no rare one.
@@ -27,7 +27,7 @@ def lines_with(store: GraphStore, name: str) -> list[Mention]:
     nodes = store.nodes(store.matching(_match_of(last), limit=_NODES)).values()
     found: dict[tuple[str, int], Mention] = {}
     sources: dict[str, list[str]] = {}
-    for node in sorted(nodes, key=lambda n: (n.path, (n.end_line or 0) - (n.line or 0))):
+    for node in sorted(nodes, key=lambda n: (n.path, (n.end_line or 1 << 30) - (n.line or 0))):
         if node.path not in sources:
             sources[node.path] = (store.read_source(node.path) or "").splitlines()
         lines = sources[node.path]
@@ -47,6 +47,12 @@ def last_part(name: str) -> str:
 
 
 def _match_of(last: str) -> str:
-    """An FTS5 expression for text that holds a name as an identifier, in any spelling."""
+    """An FTS5 expression for text that holds a name as an identifier, in any spelling.
+
+    Code is indexed with each identifier as one word too, prose only with the identifier's words.
+    """
     parts = words(last)
-    return f'"{compact(last)}"' if len(parts) > 1 else f'"{stem(parts[0]) if parts else compact(last)}"'
+    if len(parts) > 1:
+        each = " AND ".join(f'"{term}"' for term in dict.fromkeys(terms(last)))
+        return f'"{compact(last)}" OR (doc : ({each}))'
+    return f'"{stem(parts[0]) if parts else compact(last)}"'

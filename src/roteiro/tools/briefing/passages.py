@@ -6,6 +6,7 @@ Thread: any; blocks on the store and on the files it reads.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from roteiro.graph.store import GraphStore
 from roteiro.graph.words import stem, terms
 from roteiro.tools import wording
 from roteiro.tools.briefing.mentions import LINE_CHARACTERS, lines_with
-from roteiro.tools.briefing.subjects import is_test
+from roteiro.tools.briefing.scope import is_aside, is_test
 
 # Sections looked into, and lines handed over.
 SECTIONS = 40
@@ -25,32 +26,12 @@ LINES = 3
 _OCCURRENCES = 12
 RAREST = 3
 # Words that say where to look or how it is asked, not what is looked for.
-_BOILERPLATE = frozenset(
-    stem(word)
-    for word in [
-        "according",
-        "changelog",
-        "change",
-        "release",
-        "released",
-        "version",
-        "note",
-        "history",
-        "document",
-        "documentation",
-        "docs",
-        "readme",
-        "decision",
-        "decide",
-        "adr",
-        "record",
-        "say",
-        "state",
-        "mention",
-        "explain",
-        "introduce",
-    ]
-)
+_ABOUT_ASKING = """
+    according changelog change release released version note history document documentation docs readme
+    decision decide adr record say state mention explain introduce
+"""
+_BOILERPLATE = frozenset(map(stem, _ABOUT_ASKING.split()))
+_VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*)(?![\w])")
 _PROSE: tuple[NodeKind, ...] = ("doc", "adr_section", "adr")
 # A synonym of a word says it less surely than the word.
 _SYNONYM_SHARE = 0.5
@@ -69,11 +50,14 @@ class Passage:
 
 def passages(store: GraphStore, question: str) -> list[str]:
     """The lines of docs, decisions and changelogs that fit a question best, each with its heading."""
+    if told := _of_versions(store, question):
+        return told
     found = sorted(_passages(store, question), key=lambda p: (-p.score, p.path, p.line))
     if not found:
         return []
     best = found[0].score
     kept = [passage for passage in found if passage.score >= best * 0.6][:LINES]
+    kept = [passage for passage in kept if not is_test(passage.path)] or kept
     return [f"Under the heading `{p.heading}` ({p.path}:{p.line}): {p.text}" for p in kept]
 
 
@@ -81,12 +65,12 @@ def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
     """Where a name that is no symbol here is written: files, enclosing symbols and lines."""
     lines = lines_with(store, name)
     own = [item for item in lines if tests or not is_test(item[0].path)] or lines
+    own = [item for item in own if not is_aside(item[0].path)] or own
     if not own:
         return []
     files = list(dict.fromkeys(node.path for node, _, _ in own))
-    facts = [
-        f"`{name}` occurs in {len(files)} file{'s' * (len(files) != 1)}: {', '.join(files[:_OCCURRENCES])}."
-    ]
+    times, where = wording.counted(len(own), "time"), wording.counted(len(files), "file")
+    facts = [f"`{name}` occurs {times} in {where}: {', '.join(files[:_OCCURRENCES])}."]
     if len(own) <= _OCCURRENCES:
         facts += [
             f"`{wording.name_of(node)}` ({node.path}:{number}) has: {text}" for node, number, text in own
@@ -95,6 +79,22 @@ def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _of_versions(store: GraphStore, question: str) -> list[str]:
+    """What stands under the heading of a release that the question names."""
+    told = []
+    for version in _VERSION.findall(question)[:2]:
+        keys = [key for _, key in store.named(f"%{version}%", limit=20)]
+        nodes = [node for node in map(store.node, keys) if node is not None and node.kind == "doc"]
+        exact = re.compile(rf"(?<![\d.]){re.escape(version)}(?![\d]|\.\d)")
+        for node in [node for node in nodes if exact.search(node.title or node.name)][:1]:
+            lines = (store.read_source(node.path) or "").splitlines()[node.line or 1 : node.end_line]
+            said = [text for line in lines if (text := line.strip(" \t*-")) and not text.startswith("#")]
+            heading = node.title or node.name
+            told.append(f"Under the heading `{heading}` ({node.path}:{node.line}) stands:")
+            told += [text[:LINE_CHARACTERS] for text in said[: 2 * LINES]]
+    return told
 
 
 def _passages(store: GraphStore, question: str) -> Iterable[Passage]:

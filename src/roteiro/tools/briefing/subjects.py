@@ -1,95 +1,162 @@
 """Finds what the names of a question mean in this repository: symbols, mere mentions, or nothing.
 
-Thread: any; blocks on the store.
+A name is taken as it is spelled: what merely contains it is another name. Thread: any; blocks on the store.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.model import Node
 from roteiro.graph.queries.names import near_names, resolve_name
 from roteiro.graph.store import GraphStore
 from roteiro.tools.briefing.mentions import is_mentioned, last_part
+from roteiro.tools.briefing.scope import best_standing, sources_first
 
 # A name that more symbols bear than this says little; the best few are enough.
 MAX_MEANINGS = 4
-
-_TEST_PATH = re.compile(
-    r"(^|/)(tests?|testing|spec|specs|__tests__|examples?|benchmarks?|vendor)(/|$)|(^|/)test_|_test\.|\.test\.|\.spec\."
-)
+# A name that more symbols bear than this describes rather than names (`__init__`).
+MANY = 12
+_TYPES = frozenset(("class", "interface", "struct", "enum", "trait"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A name of the question.
 
-    `nodes` are what it means, tests last; with none, `mentioned` says whether the text of the repository
-    holds it at all. `near` are existing names that look like it.
+    `nodes` are what it means, the sources' first; with none, `mentioned` says whether the text of the
+    repository holds it at all. `near` are existing names that look like it. `owner` is the class that
+    `Class.member` names where only the member is missing. `weak` marks a word that may be meant as a
+    name or not. `foreign` tells that the name belongs to something that this repository knows nothing of.
     """
 
     name: str
     nodes: tuple[Node, ...] = ()
     mentioned: bool = False
     near: tuple[str, ...] = ()
+    owner: Node | None = None
+    weak: bool = False
+    foreign: bool = False
 
     @property
     def absent(self) -> bool:
         """True when the repository knows nothing of the name."""
         return not self.nodes and not self.mentioned
 
+    @property
+    def symbols(self) -> tuple[Node, ...]:
+        """Those of its nodes that are code."""
+        return tuple(node for node in self.nodes if node.key.startswith("sym:"))
+
 
 def find_subject(store: GraphStore, name: str) -> Subject:
     """What a name means."""
-    nodes = _nodes(store, name)
+    nodes = _meanings(store, name)
     if nodes:
-        return Subject(name=name, nodes=nodes)
+        few = tuple(nodes[:MAX_MEANINGS])
+        weak = len(nodes) > MANY or _is_protocol(name)
+        return Subject(name=name, nodes=few, weak=weak, mentioned=True)
+    if (owner := _owner(store, name)) is not None:
+        return Subject(name=name, owner=owner, near=_near_members(store, owner, last_part(name)))
     mentioned = is_mentioned(store, name)
     near = () if mentioned else tuple(near_names(store, last_part(name))[:3])
-    return Subject(name=name, mentioned=mentioned, near=near)
+    return Subject(name=name, mentioned=mentioned, near=near, foreign=not mentioned and _foreign(store, name))
 
 
-def find_symbol(store: GraphStore, name: str) -> Subject:
+def find_symbol(store: GraphStore, name: str, *, weak: bool) -> Subject:
     """What a plain word means if it is exactly a symbol's name; nothing else is looked for."""
     nodes = [node for node in store.nodes_by_name(name) if node.key.startswith("sym:")]
-    return Subject(name=name, nodes=tuple(tests_last(nodes)[:MAX_MEANINGS]))
+    chosen = best_standing(nodes)
+    # `Map` in a sentence is hardly the constant of that name.
+    weak = weak or len(chosen) > MANY or all(node.kind == "const" for node in chosen)
+    return Subject(name=name, nodes=tuple(chosen[:MAX_MEANINGS]), weak=weak)
 
 
-def is_test(path: str) -> bool:
-    """Whether a path is one of tests, examples or foreign code."""
-    return bool(_TEST_PATH.search(path))
-
-
-def tests_last(nodes: Iterable[Node]) -> list[Node]:
-    """The same nodes with those of tests at the end."""
-    return sorted(nodes, key=lambda node: is_test(node.path))
+def narrowed(subjects: Sequence[Subject]) -> list[Subject]:
+    """The subjects with each name read as a member of another subject where it is one (`x` of `C`)."""
+    owners = [node.key for subject in subjects for node in subject.nodes]
+    result = []
+    for subject in subjects:
+        inside = tuple(
+            node for node in subject.nodes if any(node.key.startswith(f"{key}.") for key in owners)
+        )
+        result.append(replace(subject, nodes=inside) if inside else subject)
+    return result
 
 
 # ------------------------------------------------------------------------------------------------
 
 
-def _nodes(store: GraphStore, name: str) -> tuple[Node, ...]:
+def _meanings(store: GraphStore, name: str) -> list[Node]:
     """The meanings of the name; of a dotted one also without its leading parts (a package's own name)."""
     tried = name
     while tried:
-        try:
-            return (resolve_name(store, tried),)
-        except AmbiguousName as error:
-            nodes = [node for key in error.keys[:50] if (node := store.node(key)) is not None]
-            return tuple(tests_last(_definitions(nodes))[:MAX_MEANINGS])
-        except NodeNotFound:
-            head, separator, rest = tried.partition(".")
-            # `package.Name` may leave out its package; `Class.member` may not leave out its class.
-            if not separator or store.nodes_by_name(head) or not rest:
-                return ()
-            tried = rest
-    return ()
+        if found := _exact(store, tried):
+            return found
+        head, separator, rest = tried.partition(".")
+        # `package.Name` may leave out its package; `Class.member` may not leave out its class.
+        if not separator or not rest or store.nodes_by_name(head):
+            return []
+        tried = rest
+    return []
 
 
-def _definitions(nodes: list[Node]) -> list[Node]:
-    """Symbols before files and sections, when both bear the name."""
-    symbols = [node for node in nodes if node.key.startswith("sym:")]
-    return symbols or nodes
+def _exact(store: GraphStore, name: str) -> list[Node]:
+    try:
+        found = [resolve_name(store, name)]
+    except AmbiguousName as error:
+        found = list(store.nodes(list(store.node_ids(error.keys[:200]).values())).values())
+    except NodeNotFound:
+        return []
+    spelled = [node for node in found if _bears(node, name)]
+    symbols = [node for node in spelled if node.key.startswith("sym:")]
+    return sources_first(best_standing(sorted(symbols or spelled, key=lambda node: node.key)))
+
+
+def _bears(node: Node, name: str) -> bool:
+    """Whether a node has the name as it is spelled; records and files go by other spellings too."""
+    if not node.key.startswith("sym:"):
+        return node.kind != "marker"
+    return _plain(node.name) == last_part(name) or node.key == name
+
+
+def _is_protocol(name: str) -> bool:
+    """`__init__` and its like describe what any class has."""
+    return re.fullmatch(r"__\w+__|constructor", name) is not None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"~\d+$", "", name)
+
+
+def _owner(store: GraphStore, name: str) -> Node | None:
+    """The class of `Class.member` where the class is there and the member is not."""
+    parts = re.split(r"[.#]|::|->", name.rstrip("().:#"))
+    for owner in parts[-2:-1]:
+        types = [node for node in store.nodes_by_name(owner) if node.kind in _TYPES]
+        if types:
+            return best_standing(types)[0]
+    return None
+
+
+def _near_members(store: GraphStore, owner: Node, member: str) -> tuple[str, ...]:
+    names = [
+        _plain(node.name) for node in store.nodes_in(owner.path) if node.key.rpartition(".")[0] == owner.key
+    ]
+    return tuple(get_close_matches(member, dict.fromkeys(names), n=3))
+
+
+def _foreign(store: GraphStore, name: str) -> bool:
+    """Whether `module.name` begins with a module that is no part of this repository."""
+    head, dot, _ = name.partition(".")
+    if not dot or store.nodes_by_name(head):
+        return False
+    return not _has_folder(store.keyed(f"file:%{head}%", limit=200), head)
+
+
+def _has_folder(keys: Iterable[str], name: str) -> bool:
+    return any(name in re.split(r"[/.]", key.partition(":")[2]) for key in keys)
