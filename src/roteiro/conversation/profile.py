@@ -15,6 +15,7 @@ from roteiro.chat.detect import Detection, detect
 from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.reasoning import Reasoning
 from roteiro.chat.template import ChatTemplate, load_template
+from roteiro.conversation.echo import Echoes
 from roteiro.engine.backend import Vocabulary
 from roteiro.engine.engine import Engine
 from roteiro.engine.guidance import Guide
@@ -29,7 +30,8 @@ KEPT_PROFILES = 4
 class Profile:
     """One model's facts. `token_bytes` is for the engine thread; `opener` is the thought's first token.
 
-    `special_ids` maps the text of each marker that is one token in this vocabulary to its id.
+    `special_ids` maps the text of each marker that is one token in this vocabulary to its id; `echoes` holds
+    the turns it wrote last.
     """
 
     record: ModelRecord
@@ -40,6 +42,13 @@ class Profile:
     token_bytes: Callable[[int], bytes]
     opener: int | None
     special_ids: Mapping[str, int] = field(default_factory=dict)
+    echoes: Echoes = field(default_factory=Echoes)
+
+    @property
+    def turn_ends(self) -> tuple[str, ...]:
+        """Texts of the tokens that end a turn."""
+        ends = self.vocabulary.facts.end_tokens
+        return tuple(text for text, token in self.special_ids.items() if token in ends)
 
     @property
     def reasoning(self) -> Reasoning | None:

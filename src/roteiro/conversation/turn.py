@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from roteiro.chat.events import (
     ChatEvent,
@@ -23,6 +25,7 @@ from roteiro.chat.messages import Message, Tool, ToolCall
 from roteiro.chat.parser import ChatParser
 from roteiro.chat.rendering import RenderedPrompt, RenderOptions, render
 from roteiro.conversation.constraints import Rules, build
+from roteiro.conversation.echo import Written, read_turn
 from roteiro.conversation.events import Delta, LogprobEntry, Usage
 from roteiro.conversation.profile import Profile
 from roteiro.conversation.request import ChatRequest
@@ -158,8 +161,12 @@ class Turn:
             continue_final_message=None if self._request.prefill else False,
         )
         rendered = await render(self._profile.template, self._messages, self._tools, options)
-        tokens = await self._profile.vocabulary.tokenize_parts(rendered.parts)
-        return Prompt(rendered=rendered, tokens=tokens)
+        profile = self._profile
+        known = profile.echoes.find(rendered.parts, self._messages, profile.turn_ends)
+        if known is None:
+            return Prompt(rendered=rendered, tokens=await profile.vocabulary.tokenize_parts(rendered.parts))
+        rest = await profile.vocabulary.tokenize_parts(known.rest)
+        return Prompt(rendered=rendered, tokens=(*known.tokens, *rest))
 
     async def take(self) -> AsyncGenerator[TurnEvent, None]:
         """Generate. Close it (`aclosing`) to stop the engine at the next token or batch.
@@ -199,21 +206,48 @@ class Turn:
                     case GenerationFinished():
                         for delta in reading.finish(event):
                             yield delta
-                        yield reading.finished(event, len(prompt.tokens))
+                        finished = reading.finished(event, len(prompt.tokens))
+                        self._remember(prompt, reading, finished)
+                        yield finished
                     case _:
                         yield event
 
     # ---------------------------------------------------------------------------------------------
 
     def _parser(self, prompt: RenderedPrompt) -> ChatParser:
+        return ChatParser(stops=self._request.stop, **self._form(prompt))
+
+    def _form(self, prompt: RenderedPrompt) -> dict[str, Any]:
         hidden = self._request.reasoning.in_content
-        return ChatParser(
-            reasoning=None if hidden else self._profile.reasoning,
-            dialects=self._profile.dialects,
-            tools=self._tools,
-            stops=self._request.stop,
-            generation_prompt_opened_reasoning=prompt.reasoning_open,
-            already_written=prompt.opener,
+        return {
+            "reasoning": None if hidden else self._profile.reasoning,
+            "dialects": self._profile.dialects,
+            "tools": self._tools,
+            "generation_prompt_opened_reasoning": prompt.reasoning_open,
+            "already_written": prompt.opener,
+        }
+
+    def _remember(self, prompt: Prompt, reading: _Reading, end: TurnFinished) -> None:
+        """Keep how the model wrote this turn, for when its message comes back."""
+        if end.kind == "stopped" or prompt.rendered.prefill or not reading.tokens:
+            # The client has not seen all that was written, or sends it back joined to what it began.
+            return
+        parser = partial(ChatParser, **self._form(prompt.rendered))
+        text = "".join(reading.text)
+        read = read_turn(parser(), text)
+        if read is None:
+            return
+        ends = self._profile.vocabulary.facts.end_tokens
+        self._profile.echoes.remember(
+            Written(
+                parts=prompt.rendered.parts,
+                tokens=prompt.tokens,
+                answer=tuple(token for token in reading.tokens if token not in ends),
+                text=text,
+                read=read,
+                parser=parser,
+                message=end.message(),
+            )
         )
 
     def _may_think(self) -> bool:
@@ -256,14 +290,19 @@ class _Reading:
         self._said = _Said()
         self._logprobs: list[LogprobEntry] = []
         self._reasoning_tokens = 0
+        self.tokens: list[int] = []
+        self.text: list[str] = []
 
     def chunk(self, chunk: TokenChunk) -> list[Delta]:
         if chunk.logprob is not None:
             self._logprobs.append(_entry(chunk.logprob, chunk.top_logprobs))
         self._reasoning_tokens += self.parser.in_reasoning
+        self.tokens.append(chunk.token)
+        self.text.append(chunk.text)
         return self._deltas(self.parser.receive_text(chunk.text), chunk.timings)
 
     def finish(self, event: GenerationFinished) -> list[Delta]:
+        self.text.append(event.text)
         events = self.parser.receive_text(event.text) if event.text else []
         return self._deltas([*events, *self.parser.finish(event.kind)], None)
 
