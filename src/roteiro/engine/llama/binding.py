@@ -37,9 +37,13 @@ _KEPT_LINES = 20
 
 
 class NativeLog:
-    """Passes native log lines to `roteiro.llama`, and remembers the last complaints."""
+    """Passes native log lines to `roteiro.llama`, and remembers the last complaints.
+
+    `expects_abort` is True while a decode is being interrupted on purpose.
+    """
 
     def __init__(self) -> None:
+        self.expects_abort = False
         self._partial = ""
         self._level = logging.DEBUG
         self._complaints: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -70,9 +74,13 @@ class NativeLog:
         line, self._partial = self._partial.strip(), ""
         if not line:
             return
-        if self._level >= logging.ERROR:
+        level = self._level
+        if level >= logging.ERROR and self.expects_abort:
+            # We asked for it: the library calls a decode that was aborted a failure.
+            level = logging.DEBUG
+        elif level >= logging.ERROR:
             self._complaints.append(line)
-        _LOG.log(self._level, "%s", line)
+        _LOG.log(level, "%s", line)
 
 
 LOG = NativeLog()

@@ -135,11 +135,13 @@ class LlamaContext:
 
     def interrupt(self) -> None:
         """Make a decode in progress, or the next one, stop. Any thread."""
+        LOG.expects_abort = True
         self._flag[0] = b"\x01"
 
     def rearm(self) -> None:
         """Forget an interrupt."""
         self._flag[0] = b"\x00"
+        LOG.expects_abort = False
 
     def close(self) -> None:
         """Free batch and context. Idempotent."""
