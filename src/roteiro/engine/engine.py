@@ -270,15 +270,19 @@ class Engine:
         def begin() -> None:
             meter.queue_ms = (self._clock() - arrived) * 1000
 
-        def job() -> None:
-            steering.emit(turn.run(lambda: self._load_progress(steering)))
-
         outcome: Outcome = "failed"
+
+        def job() -> None:
+            nonlocal outcome
+            end = turn.run(lambda: self._load_progress(steering))
+            # A reader that has this event leaves, and its leaving must not count as a cancellation.
+            outcome = "requests"
+            steering.emit(end)
+
         try:
             await self._exclusively(record, request.client, steering, job, begin)
-            outcome = "requests"
         except (Cancelled, Interrupted, asyncio.CancelledError):
-            outcome = "cancelled"
+            outcome = "requests" if outcome == "requests" else "cancelled"
             if not steering.cancelled and not steering.stalled:
                 raise
         finally:

@@ -111,7 +111,7 @@ class Turn:
         session, source = choice.session, choice.source
         snapshot = self._snapshot(choice)
         held_before = len(session.tokens)
-        if choice.how != "continue" or snapshot is not None:
+        if not self.same_conversation or snapshot is not None:
             self._save_lost(resident, session, choice)
         session.busy = True
         session.served = True
