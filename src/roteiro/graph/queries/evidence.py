@@ -24,7 +24,7 @@ IN_NAME_OR_DOC = "{name parts doc}"
 NAME_WEIGHT = 1.0
 RECORD_WEIGHT = 0.55
 BODY_WEIGHT = 0.3
-SYNONYM_WEIGHT = 0.5
+SYNONYM_WEIGHT = 0.35
 PREFIX_WEIGHT = 0.7
 # A name that somebody took the trouble to spell out tells more than a word.
 SPELLED_OUT = 2.0
@@ -35,7 +35,7 @@ _NAME_SHARE, _OTHER_SHARE, _SYNONYM_SHARE = 0.06, 0.01, 0.003
 _LEAST_BOUND, _LEAST_SYNONYM_BOUND = 1_000, 250
 _SHORTEST_PREFIX = 3
 # Hits must cover at least this much of what the best one covers.
-QUORUM = 0.5
+QUORUM = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
