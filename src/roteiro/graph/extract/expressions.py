@@ -18,6 +18,7 @@ _TYPE_NOISE: Final = re.compile(
     r"\b(?:dyn|mut|const|struct|enum|class|final|readonly|impl)\s|'\w+\s?|[&*?\s\"']"
 )
 _TYPE_CHARS: Final = re.compile(r"[\w.$\[\],|]{1,160}")
+_LITERAL_STARTS: Final = frozenset(b"\"'`0123456789[{")
 _MAX_STEPS: Final = 24
 _MAX_TEXT: Final = 200
 _MAX_DEPTH: Final = 4
@@ -26,7 +27,7 @@ _MAX_DEPTH: Final = 4
 class Expressions:
     """Reads expressions of one file."""
 
-    __slots__ = ("_data", "_language", "_literals", "_steps", "_words")
+    __slots__ = ("_data", "_language", "_literals", "_seen", "_steps", "_words")
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
@@ -34,6 +35,7 @@ class Expressions:
         self._steps = language.steps
         self._literals = language.literals
         self._words = language.words
+        self._seen: dict[bytes, str] = {}
 
     def text(self, node: SyntaxNode) -> str:
         """The node's source text, as it stands."""
@@ -50,11 +52,20 @@ class Expressions:
 
     def value(self, node: SyntaxNode, depth: int = 0) -> str:
         """The expression as facts keep it; "" where nothing can be said about it."""
-        raw = self._data[node.start_byte : node.end_byte]
-        if len(raw) <= _MAX_TEXT and _SIMPLE.fullmatch(raw):
-            text = raw.decode("utf-8", "replace")
-            word = self._words.get(text)
-            return text if word is None else "'" + word
+        start, end = node.start_byte, node.end_byte
+        if start < end and self._data[start] in _LITERAL_STARTS:
+            # Whatever is asked of a literal is a built-in's.
+            return "'literal"
+        if end - start <= _MAX_TEXT:
+            raw = self._data[start:end]
+            known = self._seen.get(raw)
+            if known is not None:
+                return known
+            if _SIMPLE.fullmatch(raw):
+                text = raw.decode("utf-8", "replace")
+                word = self._words.get(text)
+                text = self._seen[raw] = text if word is None else "'" + word
+                return text
         return self._walk(node, depth)
 
     def type(self, node: SyntaxNode) -> str:

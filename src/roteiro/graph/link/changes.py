@@ -84,7 +84,7 @@ def _changed_names(path: str, old: FileHeader | None, new: FileHeader | None) ->
     names = {name for name in {*before, *after} if before.get(name, set()) != after.get(name, set())}
     if old is None or new is None or old.package != new.package or "*" in names:
         names |= module_names(path)
-    return names
+    return names | {word for name in names for word in _WORD.findall(name)}
 
 
 def module_names(path: str) -> set[str]:
