@@ -31,6 +31,7 @@ The tree, in the order of the classes below::
         LoadFailed            llama.cpp could not load the model
         DecodeFailed          llama.cpp failed while it evaluated tokens
         EngineClosed          the engine was stopped while the request was in it
+        ReaderTooSlow         the answer was not read for so long that it was ended
 
 An error knows what happened, the value that did it, and the next step. It knows no HTTP status, exit code
 or JSON-RPC code: each front door keeps its own table of those (`server/errors.py`, `cli/output.py`,
@@ -333,3 +334,9 @@ class EngineClosed(EngineError):
     """Raised to requests that are in the engine when it is stopped."""
 
     code = "engine_closed"
+
+
+class ReaderTooSlow(EngineError):
+    """Raised to a reader that comes back after its answer was ended for not being read."""
+
+    code = "reader_too_slow"

@@ -14,13 +14,7 @@ from typing import Self
 from roteiro.engine.channel import Channel
 from roteiro.engine.request import GenerationEvent
 from roteiro.engine.steering import CHANNEL_CAPACITY, Steering
-from roteiro.errors import EngineError
-
-
-class ReaderTooSlow(EngineError):
-    """Raised to a reader that comes back after its generation was ended for not being read."""
-
-    code = "reader_too_slow"
+from roteiro.errors import ReaderTooSlow
 
 
 class Generation:

@@ -66,6 +66,7 @@ ROWS: dict[type[errors.RoteiroError], Row] = {
     errors.LoadFailed: Row(status=422, type=INVALID),
     errors.DecodeFailed: Row(status=500, type=SERVER),
     errors.EngineClosed: Row(status=503, type=UNAVAILABLE),
+    errors.ReaderTooSlow: Row(status=408, type=INVALID),
 }
 
 _UNKNOWN = Row(status=500, type=SERVER)

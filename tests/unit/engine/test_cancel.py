@@ -10,7 +10,7 @@ import pytest
 
 from fakes.engines import ask, collect, make_engine, make_record, say, text_of
 from roteiro.engine.engine import Engine, EngineOptions
-from roteiro.engine.generation import Generation, ReaderTooSlow
+from roteiro.engine.generation import Generation
 from roteiro.engine.request import (
     GenerationEvent,
     Loading,
@@ -20,6 +20,7 @@ from roteiro.engine.request import (
     TokenChunk,
 )
 from roteiro.engine.scripted import Behaviour, Reply, ScriptedBackend, encode
+from roteiro.errors import ReaderTooSlow
 
 pytestmark = pytest.mark.anyio
 
