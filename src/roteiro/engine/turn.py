@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from roteiro.engine.backend import Context, Interrupted
 from roteiro.engine.decode import Sequence, generate, prefill
+from roteiro.engine.divergence import divergence
 from roteiro.engine.meter import Meter
 from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
@@ -138,6 +139,9 @@ class Turn:
         sessions, pinned = resident.sessions, self.request.id_slot
         if self.request.cache_prompt:
             prompt, facts = self.request.prompt, resident.model.facts
+            if _LOG.isEnabledFor(logging.DEBUG):
+                where = divergence(sessions, prompt, resident.model.vocabulary.token_bytes)
+                _LOG.debug("prefix model=%s %s", self.record.id, where or "nothing held is lost")
             choice = choose_session(sessions, prompt, facts, pinned=pinned)
             self.note = choice.note
             kept = choice.how == "continue" and choice.keep >= choice.session.turn_start
