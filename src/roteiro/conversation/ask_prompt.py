@@ -7,7 +7,7 @@ prefix of a conversation stays the same from turn to turn. Pure; thread: any.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from roteiro.chat.messages import Message
 
@@ -25,6 +25,31 @@ WITH_TOOLS = (
 LAST_ROUND = "Answer now, in one or two sentences, with what has been found."
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The message to be answered, and the exchange before it ("" where there is none)."""
+
+    index: int
+    text: str
+    before: str
+    answered: str
+
+
+def last_question(messages: Sequence[Message]) -> Asked | None:
+    """The last user message, if it is what is to be answered: nothing but a prefill may follow it."""
+    at = len(messages) - 1
+    if at >= 0 and messages[at].role == "assistant":
+        at -= 1
+    if at < 0 or messages[at].role != "user":
+        return None
+    return Asked(
+        index=at,
+        text=messages[at].content or "",
+        before=_last_text(messages[:at], "user"),
+        answered=_last_text(messages[:at], "assistant"),
+    )
+
+
 def with_instruction(messages: Sequence[Message], instruction: str) -> tuple[Message, ...]:
     """The conversation with the instruction after the client's own system text."""
     if messages and messages[0].role == "system":
@@ -36,18 +61,17 @@ def with_instruction(messages: Sequence[Message], instruction: str) -> tuple[Mes
 
 def with_facts(messages: Sequence[Message], facts: Sequence[str]) -> tuple[Message, ...]:
     """The conversation with facts before the last user message's own text."""
-    at = last_question(messages)
-    if at is None or not facts:
+    asked = last_question(messages)
+    if asked is None or not facts:
         return tuple(messages)
     listed = "\n".join(f"- {fact}" for fact in facts)
-    asked = messages[at]
-    text = f"Facts from the repository:\n{listed}\n\nQuestion: {asked.content or ''}"
-    return (*messages[:at], replace(asked, content=text), *messages[at + 1 :])
+    text = f"Facts from the repository:\n{listed}\n\nQuestion: {asked.text}"
+    message = replace(messages[asked.index], content=text)
+    return (*messages[: asked.index], message, *messages[asked.index + 1 :])
 
 
-def last_question(messages: Sequence[Message]) -> int | None:
-    """The index of the last user message, if it is what is to be answered."""
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].role == "user":
-            return index
-    return None
+# ------------------------------------------------------------------------------------------------
+
+
+def _last_text(messages: Sequence[Message], role: str) -> str:
+    return next((m.content or "" for m in reversed(messages) if m.role == role), "")

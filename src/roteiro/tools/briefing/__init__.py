@@ -9,6 +9,6 @@ and the repository does not have is said by Roteiro itself (`refusal`): models d
 Thread: any; blocks on the store.
 """
 
-from roteiro.tools.briefing.briefer import Briefer, Briefing
+from roteiro.tools.briefing.briefer import MAX_TOKENS, Briefer, Briefing
 
-__all__ = ["Briefer", "Briefing"]
+__all__ = ["MAX_TOKENS", "Briefer", "Briefing"]
