@@ -143,9 +143,12 @@ def connection(found: Connection) -> list[str]:
 
 
 def marker(item: Marker) -> str:
-    """A debt finding on one line."""
-    where = f" in `{plain(item.symbol.partition('#')[2]) or item.path}`" if item.symbol else ""
-    return f"{item.category} at {item.path}:{item.line}{where}: {' '.join(item.text.split())}"
+    """A debt finding on one line, the symbol that holds it first."""
+    said = " ".join(item.text.split())
+    if item.symbol and item.symbol.startswith("sym:"):
+        name = plain(item.symbol.partition("#")[2])
+        return f"`{name}` has at {item.path}:{item.line} ({item.category}): {said}"
+    return f"{item.category} at {item.path}:{item.line}: {said}"
 
 
 def explanation(found: Explanation) -> list[str]:

@@ -18,7 +18,7 @@ from roteiro.tools.briefing import facts
 from roteiro.tools.briefing.debts import debts
 from roteiro.tools.briefing.follow_up import carried_over, points_back
 from roteiro.tools.briefing.hits import described
-from roteiro.tools.briefing.parameters import ordinal, parameters
+from roteiro.tools.briefing.parameters import lacks, ordinal, parameters
 from roteiro.tools.briefing.passages import occurrences, passages
 from roteiro.tools.briefing.question import Question, read_question
 from roteiro.tools.briefing.subjects import Subject, find_subject, find_symbol, narrowed
@@ -83,8 +83,9 @@ class Briefer:
                 return Briefing(refusal=_refusal(absent))
             if not _concerns(question, subjects):
                 return Briefing()
-            if (refusal := _undefined(question, subjects)) is not None:
-                return Briefing(refusal=refusal)
+            refusal = _undefined(question, subjects) or _without_parameter(store, question, subjects)
+            if refusal is not None:
+                return Briefing(refusal=refusal, places=tuple(_places([refusal])))
             chosen = _chosen(self._facts(store, question, subjects), max_tokens)
             if not chosen and question.asks and question.here:
                 return Briefing(refusal=_NOTHING)
@@ -94,9 +95,12 @@ class Briefer:
 
     def _facts(self, store: GraphStore, question: Question, subjects: Sequence[Subject]) -> Iterator[str]:
         nodes = _focus(question, subjects)
-        yield from self._asked(store, question, subjects, nodes)
+        answered = False
+        for fact in self._asked(store, question, subjects, nodes):
+            answered = True
+            yield fact
         for subject in subjects:
-            if not subject.nodes and subject.mentioned and subject.name != question.parameter:
+            if not subject.nodes and subject.mentioned and not (answered and "inherits" in question.intents):
                 yield from occurrences(store, subject.name, tests=question.about_tests)
         if "history" in question.intents and question.kinds:
             yield from described(store, question)
@@ -106,7 +110,7 @@ class Briefer:
             yield from facts.about(node)
             if not question.intents and len(nodes) == 1:
                 yield from facts.neighbours(store, node)
-        if not nodes and "history" not in question.intents:
+        if not nodes and not answered and "history" not in question.intents:
             yield from described(store, question)
         if not question.intents & _DECIDING:
             weak = [subject for subject in subjects if subject.weak]
@@ -214,6 +218,15 @@ def _undefined(question: Question, subjects: Sequence[Subject]) -> str | None:
         f"`{subject.name}` is not defined in this repository's code: there is no such symbol. "
         f"It is only mentioned, in {node.path}:{node.line or 1}."
     )
+
+
+def _without_parameter(store: GraphStore, question: Question, subjects: Sequence[Subject]) -> str | None:
+    """The answer where a parameter is asked for by name that nothing named in the question takes."""
+    nodes = [node for node in _focus(question, subjects) if node.key.startswith("sym:")]
+    if question.parameter is None or not question.asks or not nodes:
+        return None
+    told = [lacks(store, node, question.parameter) for node in nodes]
+    return told[0] if all(told) else None
 
 
 _NOTHING = "Nothing in this repository matches the question: no symbol, decision or document was found."

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from roteiro.graph.model import Marker
+from roteiro.graph.queries.asked import take_apart
 from roteiro.graph.queries.debt import debt
 from roteiro.graph.store import GraphStore
 from roteiro.graph.words import terms
@@ -13,7 +15,9 @@ from roteiro.tools.briefing.question import Question
 from roteiro.tools.briefing.scope import STUBS, standing
 
 _FILES = 12
-_ITEMS = 6
+_ITEMS, _TOLD = 6, 3
+_OF_DEBT = frozenset(terms("not implemented raise error todo fixme hack"))
+_COUNTS = re.compile(r"\b(how (many|much)|number of|count|total|list|all|files|any)\b", re.IGNORECASE)
 
 
 def debts(
@@ -42,17 +46,25 @@ def debts(
         where = f"in `{paths[0]}`" if paths else "in this repository"
         yield f"There are 0 {what} comments {where}: no such marker was found."
         return
+    telling = _most_telling(items, question)
+    if not _COUNTS.search(question.text):
+        yield from (wording.marker(item) for item in telling[:_TOLD])
     files = list(dict.fromkeys(item.path for item in items))
     listed = ", ".join(f"`{path}`" for path in files[:_FILES])
     yield (
         f"There {'is' if len(items) == 1 else 'are'} {wording.counted(len(items), f'{what} comment')}, "
         f"in {wording.counted(len(files), 'file')}: {listed}."
     )
-    for item in _most_telling(items, question)[:_ITEMS]:
+    for item in telling[:_ITEMS]:
         yield wording.marker(item)
 
 
 def _most_telling(items: Sequence[Marker], question: Question) -> list[Marker]:
-    """The markers that share most words with the question first."""
-    asked = set(terms(question.text))
-    return sorted(items, key=lambda item: -len(asked & set(terms(f"{item.text} {item.path}"))))
+    """The markers that share most words with the question first; those in code before those in prose."""
+    asked = set(take_apart(question.text).terms) - _OF_DEBT
+
+    def worth(item: Marker) -> tuple[bool, int]:
+        shared = asked & set(terms(f"{item.text} {item.path} {item.symbol or ''}"))
+        return not (item.symbol or "").startswith("sym:"), -len(shared)
+
+    return sorted(items, key=worth)

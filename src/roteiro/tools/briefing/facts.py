@@ -12,6 +12,7 @@ from roteiro.graph.queries.shapes import place
 from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
 from roteiro.tools.briefing.scope import is_aside, is_test, sources_first
+from roteiro.tools.briefing.signatures import bases_of
 
 # Callers and the like beyond so many are counted, not listed.
 LISTED = 10
@@ -62,8 +63,8 @@ def bases(store: GraphStore, node: Node, *, below: bool, tests: bool) -> list[st
         tests: those in tests are meant.
     """
     found = _explained(store, node)
-    lines = [_declares(node)]
-    lines += [_declares(end.node) for end in found.outgoing if end.kind == "inherits"]
+    lines = [_derives(node)]
+    lines += [_derives(end.node) for end in found.outgoing if end.kind == "inherits"]
     under = _ends(found, "inherits", incoming=True, tests=tests)
     if below:
         name = wording.name_of(node)
@@ -140,6 +141,18 @@ def _ends(found: Explanation, kind: EdgeKind, *, incoming: bool, tests: bool) ->
         return text
     where = "in tests" if all(is_test(end.path) for end in left) else "elsewhere"
     return f"{text} (Not counted: {len(left)} {where}.)"
+
+
+def _derives(node: Node) -> str:
+    """A class's bases in one sentence; its bare declaration where none can be read from it."""
+    found = bases_of(node.signature or "")
+    if not found:
+        return f"{_declares(node)[:-1]}; no base class is declared."
+    name, where = wording.name_of(node), place(node)
+    if len(found) == 1:
+        return f"The base class of `{name}` is `{found[0]}` ({where})."
+    listed = " and ".join(f"`{base}`" for base in found)
+    return f"The {len(found)} base classes of `{name}` are {listed} ({where})."
 
 
 def _declares(node: Node) -> str:

@@ -14,6 +14,8 @@ _CONSTRUCTORS = ("__init__", "__new__", "constructor", "new", "New", "initialize
 _TYPES = ("class", "struct", "interface", "trait", "enum")
 # Source lines read for a signature that the graph holds cut short.
 _SIGNATURE_LINES = 60
+# A longer list beside the one that is asked for hides it.
+_LISTED = 8
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
@@ -36,15 +38,27 @@ def parameters(store: GraphStore, node: Node, asked: str | None, words: Iterable
     first = _asked_for(name, listed, asked, words)
     numbered = ", ".join(f"{number}. `{text}`" for number, text in enumerate(listed, 1))
     takes = wording.counted(len(listed), "parameter")
-    lines = [
-        *first,
-        f"`{name}` ({place(target)}) takes {takes}: {numbered}."
-        if listed
-        else f"`{name}` ({place(target)}) takes no parameters.",
-    ]
-    if result:
+    lines = list(first)
+    if not listed:
+        lines.append(f"`{name}` ({place(target)}) takes no parameters.")
+    elif not first or len(listed) <= _LISTED:
+        lines.append(f"`{name}` ({place(target)}) takes {takes}: {numbered}.")
+    if result and result != "None":
         lines.append(f"`{name}` returns `{result}`.")
     return lines
+
+
+def lacks(store: GraphStore, node: Node, asked: str) -> str | None:
+    """That a function or class takes no such parameter, with those it takes; None where it may take it."""
+    target = _constructor(store, node) or node
+    listed, _ = _taken(store, target)
+    if listed is None or any(text.startswith(("**", "...")) for text in listed):
+        return None
+    names = [signatures.name_of_parameter(text) for text in listed]
+    if asked in names:
+        return None
+    takes = f"It takes: {', '.join(f'`{name}`' for name in names)}." if names else "It takes no parameters."
+    return f"`{wording.name_of(target)}` ({place(target)}) has no parameter `{asked}`. {takes}"
 
 
 def ordinal(store: GraphStore, node: Node, text: str) -> list[str]:

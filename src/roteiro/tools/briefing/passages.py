@@ -24,6 +24,8 @@ from roteiro.tools.briefing.scope import is_aside, is_test
 SECTIONS = 40
 LINES = 3
 _OCCURRENCES = 12
+# Lines that fit less than the best by this are not shown beside it.
+_NEAR_BEST = 0.6
 RAREST = 3
 # Words that say where to look or how it is asked, not what is looked for.
 _ABOUT_ASKING = """
@@ -39,13 +41,15 @@ _SYNONYM_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A line of text, the heading it stands under, its place and how well it fits."""
+    """A line of text, the heading it stands under, its place, how well it fits and by which words."""
 
     heading: str
     path: str
     line: int
     text: str
     score: float
+    rarest: str
+    words: frozenset[str]
 
 
 def passages(store: GraphStore, question: str) -> list[str]:
@@ -55,10 +59,15 @@ def passages(store: GraphStore, question: str) -> list[str]:
     found = sorted(_passages(store, question), key=lambda p: (-p.score, p.path, p.line))
     if not found:
         return []
-    best = found[0].score
-    kept = [passage for passage in found if passage.score >= best * 0.6][:LINES]
+    best = found[0]
+    kept = [
+        passage
+        for passage in found
+        if passage.score >= best.score * 0.6
+        and best.rarest in set(terms(f"{passage.text} {passage.heading}"))
+    ][:LINES]
     kept = [passage for passage in kept if not is_test(passage.path)] or kept
-    return [f"Under the heading `{p.heading}` ({p.path}:{p.line}): {p.text}" for p in kept]
+    return [_worded(passage) for passage in kept]
 
 
 def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
@@ -79,6 +88,12 @@ def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _worded(passage: Passage) -> str:
+    """The line with what it stands under; a heading that names a release is told as one."""
+    under = "Release" if _VERSION.search(passage.heading) else "Under the heading"
+    return f"{under} `{passage.heading}` ({passage.path}:{passage.line}): {passage.text}"
 
 
 def _of_versions(store: GraphStore, question: str) -> list[str]:
@@ -118,7 +133,13 @@ def _passages(store: GraphStore, question: str) -> Iterable[Passage]:
             if hits and text and (node.path, number) not in seen:
                 seen.add((node.path, number))
                 yield Passage(
-                    heading=heading, path=node.path, line=number, text=text[:LINE_CHARACTERS], score=score
+                    heading=heading,
+                    path=node.path,
+                    line=number,
+                    text=text[:LINE_CHARACTERS],
+                    score=score,
+                    words=frozenset(said | shared),
+                    rarest=max(hits | shared, key=lambda word: (wanted[word], word)),
                 )
 
 

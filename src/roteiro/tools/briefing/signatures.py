@@ -8,6 +8,8 @@ _OPEN, _CLOSE = "([{<", ")]}>"
 _RECEIVERS = frozenset({"self", "cls", "this", "&self", "&mut self", "mut self"})
 # What may stand between a parameter list and the result's type, by language.
 _ARROW = re.compile(r"^\s*(?:->|=>|:)\s*(?P<type>.+)$", re.DOTALL)
+_PYTHON_CLASS = re.compile(r"class \w+(?:\[[^\]]*\])?\s*\((.*)\)")
+_CLAUSE = re.compile(r"\b(?:extends|implements)\s+(.*?)(?=\s+(?:extends|implements|permits)\b|\{|$)")
 
 
 def parameters_of(signature: str) -> list[str] | None:
@@ -43,6 +45,21 @@ def default_of(parameter: str) -> str | None:
     return None
 
 
+def bases_of(signature: str) -> list[str]:
+    """The bases that a class's declaration names, as written; keywords and type parameters left out."""
+    text = " ".join(signature.split())
+    found = re.match(
+        r"(?:export |abstract |default |final |public )*class \w+(?:\[[^\]]*\])?\s*\((.*)\)", text
+    )
+    if found:
+        listed = _split(found[1])
+        return [base for base in listed if not re.match(r"\w+\s*=|\*", base)]
+    clauses = re.findall(
+        r"\b(?:extends|implements)\s+(.*?)(?=\s+(?:extends|implements|permits)\b|\{|$)", text
+    )
+    return [base for clause in clauses for base in _split(clause)]
+
+
 def whole(lines: list[str], name: str) -> str | None:
     """The signature of a definition in its source lines, to the end of its parameters and result."""
     text = "\n".join(re.sub(r"\s(#|//)\s.*$", "", line) for line in lines)
@@ -57,6 +74,18 @@ def whole(lines: list[str], name: str) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _split(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets."""
+    parts, depth = [""], 0
+    for char in text:
+        depth += (char in _OPEN) - (char in _CLOSE)
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _end_of_list(text: str, start: int) -> int | None:
