@@ -7,11 +7,16 @@ engine has it probed before it is loaded. Thread: event loop; the disk is touche
 from __future__ import annotations
 
 import asyncio
+import time
 
 from roteiro.config.schema import ModelsConfig
 from roteiro.errors import ConfigError, ModelNotFound, ModelUnusable
 from roteiro.modelstore.record import ModelKind, ModelRecord
 from roteiro.modelstore.store import ModelStore
+
+# Polls for models, slots and metrics come many times a second while the processors compute; a thread for
+# each would wait for its turn there. A model is looked at on disk again before it is used.
+SEEN_SECONDS = 0.5
 
 
 class Catalog:
@@ -25,6 +30,7 @@ class Catalog:
 
     def __init__(self, store: ModelStore, *, names: tuple[str, ...] | None, defaults: ModelsConfig) -> None:
         self._store = store
+        self._seen: tuple[float, tuple[ModelRecord, ...]] = (-SEEN_SECONDS, ())
         self._names = names
         self._defaults: dict[ModelKind, str | None] = {
             "generative": defaults.generative,
@@ -60,8 +66,11 @@ class Catalog:
         return tuple(r for r in self._store.records() if self._names is None or r.id in self._names)
 
     async def served(self) -> tuple[ModelRecord, ...]:
-        """As `records`, without blocking the event loop."""
-        return await asyncio.to_thread(self.records)
+        """As `records`, without blocking the event loop, and at most `SEEN_SECONDS` old."""
+        now = time.monotonic()
+        if now - self._seen[0] >= SEEN_SECONDS:
+            self._seen = (now, await asyncio.to_thread(self.records))
+        return self._seen[1]
 
     async def find(self, model_id: str) -> ModelRecord:
         """The served model of that id.

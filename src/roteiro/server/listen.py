@@ -60,6 +60,10 @@ def _listen_tcp(host: str, port: int) -> Listening:
         for one in sockets:
             one.close()
         raise _refused(f"{host}:{port}", error) from error
+    for one in sockets:
+        # Accepted connections inherit it. asyncio sets it only where a socket names its protocol, which
+        # these do not; without it every answer waits 40 ms for the client's delayed acknowledgement.
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     shown = f"[{host}]" if ":" in host else host
     url = f"http://{shown}:{sockets[0].getsockname()[1]}"
     return Listening(sockets=tuple(sockets), url=url, loopback=_all_loopback(sockets))
