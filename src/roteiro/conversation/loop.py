@@ -124,11 +124,24 @@ class Conversation:
 
     def _turn(self, profile: Profile, request: ChatRequest) -> Turn:
         rules = rules_of(request)
-        return Turn(self._engine, profile, request, messages=request.messages, tools=rules.tools, rules=rules)
+        tools = rules.tools
+        banned: tuple[int, ...] = ()
+        if request.tool_choice.mode == "none" and profile.call_markers:
+            # The prompt stays the one that is held from the turns before; only calls are impossible.
+            tools, banned = request.tools, profile.call_markers
+        return Turn(
+            self._engine,
+            profile,
+            request,
+            messages=request.messages,
+            tools=tools,
+            rules=rules,
+            banned=banned,
+        )
 
 
 def rules_of(request: ChatRequest) -> Rules:
-    """What a request asks of its answer; `tool_choice: "none"` states no tools, so that none is called.
+    """What a request asks of its answer; with `tool_choice: "none"` it is held to no tool.
 
     A forced call is one call unless several are asked for: a model that must call and has nothing more
     to ask goes on calling to the limit.

@@ -51,6 +51,17 @@ class Profile:
         return tuple(text for text, token in self.special_ids.items() if token in ends)
 
     @property
+    def call_markers(self) -> tuple[int, ...]:
+        """Tokens without which no call can begin in the model's own form; () where others can begin one."""
+        dialect = self.detection.dialect
+        if dialect is None or self.detection.tools != "native":
+            return ()
+        openers = {*dialect.envelope.openers, *dialect.envelope.anywhere}
+        if not openers <= self.special_ids.keys():
+            return ()
+        return tuple(sorted(self.special_ids[opener] for opener in openers))
+
+    @property
     def reasoning(self) -> Reasoning | None:
         """How thoughts are marked, or None."""
         return self.detection.reasoning

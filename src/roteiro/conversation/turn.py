@@ -6,6 +6,7 @@ It runs no tool and knows no round. Thread: event loop.
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -117,6 +118,7 @@ class Turn:
         messages: the conversation so far.
         tools: stated to the model and looked for in its answer.
         rules: what the answer is held to.
+        banned: tokens that must not come, because they begin a call and none is wanted.
     """
 
     def __init__(
@@ -128,6 +130,7 @@ class Turn:
         messages: tuple[Message, ...],
         tools: tuple[Tool, ...],
         rules: Rules,
+        banned: tuple[int, ...] = (),
     ) -> None:
         self._engine = engine
         self._profile = profile
@@ -135,6 +138,7 @@ class Turn:
         self._messages = messages
         self._tools = tools
         self._rules = rules
+        self._banned = banned
         self.limit: ThoughtLimit | None = None
 
     @property
@@ -194,7 +198,7 @@ class Turn:
                 client=self._request.client,
             ),
         )
-        reading = _Reading(self._parser(prompt.rendered), self._profile)
+        reading = _Reading(self._parser(prompt.rendered), calls=not self._banned)
         async with aclosing(generation):
             async for event in generation:
                 match event:
@@ -255,14 +259,15 @@ class Turn:
         return not off and self._request.reasoning.effort != "none"
 
     async def _sampling(self) -> SamplingParams:
-        """The request's sampling, with biases given by text turned into biases of tokens."""
+        """The request's sampling, with biases given by text turned into biases of tokens, and the bans."""
         sampling = self._request.sampling
-        if not self._request.logit_bias_text:
+        if not (self._request.logit_bias_text or self._banned):
             return sampling
         bias: dict[int, float] = dict(sampling.logit_bias)
         for text, value in self._request.logit_bias_text.items():
             for token in await self._profile.vocabulary.tokenize(text, parse_special=False):
                 bias.setdefault(token, value)
+        bias.update(dict.fromkeys(self._banned, -math.inf))
         return replace(sampling, logit_bias=bias)
 
     async def _thought_limit(self, *, open_thought: bool) -> ThoughtLimit | None:
@@ -284,9 +289,9 @@ class Turn:
 class _Reading:
     """Folds token chunks into deltas, and keeps what was said for the end."""
 
-    def __init__(self, parser: ChatParser, profile: Profile) -> None:
+    def __init__(self, parser: ChatParser, *, calls: bool) -> None:
         self.parser = parser
-        self._profile = profile
+        self._calls = calls
         self._said = _Said()
         self._logprobs: list[LogprobEntry] = []
         self._reasoning_tokens = 0
@@ -327,6 +332,8 @@ class _Reading:
     def _deltas(self, events: list[ChatEvent], timings: Timings | None) -> list[Delta]:
         deltas = []
         for event in events:
+            if not self._calls and not isinstance(event, TextDelta | ReasoningDelta):
+                continue
             self._said.add(event)
             if isinstance(event, TextDelta):
                 deltas.append(Delta(event=event, logprobs=tuple(self._logprobs)))

@@ -7,7 +7,15 @@ import json
 
 import pytest
 
-from fakes.conversations import THINKING_TEMPLATE, deltas, end_of, events_of, make_conversation, user
+from fakes.conversations import (
+    HERMES_TEMPLATE,
+    THINKING_TEMPLATE,
+    deltas,
+    end_of,
+    events_of,
+    make_conversation,
+    user,
+)
 from roteiro.chat.events import ReasoningDelta, TextDelta, ToolCallArguments, ToolCallEnd, ToolCallStart
 from roteiro.chat.messages import Message, Tool
 from roteiro.conversation.request import ReasoningOptions, ResponseFormat, ToolChoice
@@ -74,8 +82,22 @@ async def test_a_call_of_the_clients_tool_is_streamed_and_not_run(tmp_path):
     await engine.aclose()
 
 
-async def test_none_states_no_tool_and_yields_no_call(tmp_path):
-    conversation, engine, backend = make_conversation(tmp_path, [CALL])
+async def test_none_keeps_the_prompt_and_makes_calls_impossible(tmp_path):
+    conversation, engine, backend = make_conversation(tmp_path, ["one", "Well. " + CALL])
+    await events_of(conversation, user(tools=(SEARCH,)))
+    request = user(tools=(SEARCH,), tool_choice=ToolChoice(mode="none"), max_tokens=20)
+    events = await events_of(conversation, request)
+    assert backend.prompts[0] == backend.prompts[1]
+    end = end_of(events)
+    assert end.timings.prompt_n == 1, "the prefix that the turns with tools have built is used"
+    assert text_of(events).strip() == "Well."
+    assert not any(isinstance(event, ToolCallStart) for event in deltas(events))
+    await engine.aclose()
+
+
+async def test_none_states_no_tool_where_a_call_could_begin_with_any_token(tmp_path):
+    template = HERMES_TEMPLATE.replace("<tool_call>", "<call>").replace("</tool_call>", "</call>")
+    conversation, engine, backend = make_conversation(tmp_path, [CALL], template=template)
     request = user(tools=(SEARCH,), tool_choice=ToolChoice(mode="none"))
     events = await events_of(conversation, request)
     assert "search" not in backend.prompts[0]
