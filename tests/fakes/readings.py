@@ -81,7 +81,7 @@ def read_turn(dialect: Dialect, tools: Sequence[Tool], text: str) -> Reading:
     reading = Reading()
     at = 0
     while text:
-        at = _next_opener(dialect, text, at)
+        at = _next_opener(dialect, tools, text, at)
         reading.text += text[:at]
         if at == len(text):
             break
@@ -113,11 +113,12 @@ def run_steps(make: Callable[[Source, list[str]], Steps[T]], pieces: Iterable[st
             source.feed(piece)
 
 
-def _next_opener(dialect: Dialect, text: str, at: int) -> int:
+def _next_opener(dialect: Dialect, tools: Sequence[Tool], text: str, at: int) -> int:
     envelope = dialect.envelope
     for place in range(at, len(text)):
         line_start = place == 0 or text[place - 1] == "\n"
-        openers = envelope.openers if line_start or not envelope.line_start else ()
+        openers = (*envelope.openers, *envelope.tool_openers(tools))
+        openers = openers if line_start or not envelope.line_start else ()
         if text.startswith((*openers, *envelope.anywhere), place):
             return place
     return len(text)

@@ -14,10 +14,9 @@ from typing import Literal
 from roteiro.chat import dialects
 from roteiro.chat.delimiters import find_reasoning
 from roteiro.chat.dialects.dialect import Dialect
-from roteiro.chat.events import ToolCallEnd, ToolCallStart
-from roteiro.chat.parser import ChatParser
 from roteiro.chat.probe_turns import DETECTION_SECONDS, ProbeRenderer
-from roteiro.chat.probes import PROBES, ProbeCalls, same_calls
+from roteiro.chat.probes import PROBES
+from roteiro.chat.proving import Proof, Verdict, by_rendering, by_writing
 from roteiro.chat.reasoning import Reasoning
 from roteiro.chat.template import Capabilities, ChatTemplate
 from roteiro.chat.template.budget import Budget
@@ -27,6 +26,8 @@ ToolsMode = Literal["native", "preamble", "none"]
 # What we ask for where nothing tells what the model knows, and what small models write instead.
 _PREAMBLE_DIALECT = "hermes"
 _UNMARKED_DIALECT = "bare_json"
+# What tells forms apart that begin alike.
+_WORDED_MARKS = (("<arg_key>", "glm"), ("<function=", "qwen3_coder"))
 # How families list tools, for templates that never show a call.
 _FAMILY_MARKS = (
     ("<|tool_list_start|>", "lfm2"),
@@ -35,7 +36,10 @@ _FAMILY_MARKS = (
     ("tools<|end_of_role|>", "granite"),
     ("<|/tool|>", "phi4"),
     ("<tools>", "hermes"),
+    ("List of tools: [", "lfm2.5"),
+    ("\u8bf7\u4f7f\u7528 Json \u683c\u5f0f\u8868\u793a\u8c03\u7528\u7684\u53c2\u6570", "glm4"),
 )
+_BY_PROBES = "probe calls through the template"
 _UNKNOWN_FORM = "The template states tools in a call form that Roteiro does not know."
 _BOS_TEXTS = (
     "<s>",
@@ -48,15 +52,6 @@ _BOS_TEXTS = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What one probe showed."""
-
-    name: str
-    ok: bool
-    detail: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Detection:
     """What is known of a model's template.
 
@@ -65,6 +60,7 @@ class Detection:
         dialect: the form in which calls are stated and written into history; None without one.
         reading: the forms to look for in an answer, the dialect first.
         tools: how tools are stated: by the template, by our preamble, or not at all.
+        own_calls: calls in history are written by the dialect, as the template would spoil or drop them.
         tools_stated: how often the model is told of each tool.
         proof: how the dialect was found.
         probes: each probe's verdict.
@@ -79,6 +75,7 @@ class Detection:
     dialect: Dialect | None
     reading: tuple[Dialect, ...]
     tools: ToolsMode
+    own_calls: bool
     tools_stated: int
     proof: str
     probes: tuple[Verdict, ...]
@@ -106,8 +103,9 @@ def detect(
     capabilities = chosen.capabilities
     reasoning = find_reasoning(template, special_tokens)
     probing = ProbeRenderer(chosen, Budget(DETECTION_SECONDS))
-    dialect, proof, verdicts = _find(chosen, probing, known, reasoning, special_tokens)
-    native = capabilities.tools and bool(proof)
+    proof, how = _find(chosen, probing, known, reasoning, special_tokens)
+    dialect, verdicts = proof.dialect, proof.verdicts
+    native = capabilities.tools and bool(how)
     unproved = capabilities.tools and not native
     if unproved:
         verdicts = (*verdicts, Verdict(name="call_form", ok=False, detail=_UNKNOWN_FORM))
@@ -119,8 +117,9 @@ def detect(
         dialect=dialect,
         reading=_reading(dialect, known, native=native),
         tools=_mode(native=native, renders=renders),
+        own_calls=not proof.faithful,
         tools_stated=capabilities.tools_stated if native else int(renders),
-        proof=proof or "Roteiro's own preamble",
+        proof=how or "Roteiro's own preamble",
         probes=verdicts,
         system_role=template.capabilities.system_role,
         reasoning=reasoning,
@@ -139,87 +138,50 @@ def _mode(*, native: bool, renders: bool) -> ToolsMode:
     return "native" if native else "preamble"
 
 
-_Found = tuple[Dialect, str, tuple[Verdict, ...]]
-
-
 def _find(
     template: ChatTemplate,
     probing: ProbeRenderer,
     known: Sequence[Dialect],
     reasoning: Reasoning | None,
     special_tokens: Collection[str],
-) -> _Found:
-    """The dialect, how it was found ("" for our own choice), and the verdicts under it."""
+) -> tuple[Proof, str]:
+    """The dialect and the verdicts under it, and how it was found ("" for our own choice)."""
+    stated = _stated(probing) if template.capabilities.tools else ""
+    worded = _of_marks(_WORDED_MARKS, stated, known) or _named_in((stated,), known)
     if template.capabilities.tool_calls:
-        found = _by_rendering(probing, known, reasoning)
-        if found is not None:
-            return found
+        proof = by_rendering(probing, known, reasoning)
+        # A template may ask for a marked form and write history without the marks.
+        if proof is not None and (worded is None or _is_unmarked(worded) or not _is_unmarked(proof.dialect)):
+            return proof, _BY_PROBES
     if template.capabilities.tools:
-        stated = probing.prompt(PROBES[0].tools)
-        named = _named_in((stated,), known) or _of_family(template.source, known)
+        named = (
+            worded
+            or _of_marks(_FAMILY_MARKS, template.source, known)
+            or _named_in(special_tokens, known)
+            or _named_in((template.source,), known)
+        )
         if named is not None:
-            return named, "the template's words about tools", _by_writing(named, reasoning)
-    named = _named_in(special_tokens, known) or _of_family(template.source, known)
-    chosen = named or next((d for d in known if d.name == _PREAMBLE_DIALECT), known[0])
-    proof = "the vocabulary's tokens" if named is not None and template.capabilities.tools else ""
-    return chosen, proof, _by_writing(chosen, reasoning)
+            return _written(named, reasoning), "the template's words about tools"
+    named = _named_in(special_tokens, known) or _of_marks(_FAMILY_MARKS, template.source, known)
+    return _written(named or _fallback(known), reasoning), ""
 
 
-def _by_rendering(
-    probing: ProbeRenderer, known: Sequence[Dialect], reasoning: Reasoning | None
-) -> _Found | None:
-    """The dialect that reads the most probes back; None when none reads any."""
-    written = [(probe, probing.turn(probe)) for probe in PROBES]
-    best: tuple[int, Dialect, tuple[Verdict, ...]] | None = None
-    for dialect in known:
-        if not any(_has_opener(text, dialect) for _, texts in written for text in texts):
-            continue
-        verdicts = tuple(_judge(dialect, probe, texts, reasoning) for probe, texts in written)
-        passed = sum(verdict.ok for verdict in verdicts)
-        if best is None or passed > best[0]:
-            best = (passed, dialect, verdicts)
-        if passed == len(PROBES):
-            break
-    if best is None or not any(v.ok and not v.detail for v in best[2]):
-        return None
-    return best[1], "probe calls through the template", best[2]
+def _written(dialect: Dialect, reasoning: Reasoning | None) -> Proof:
+    return Proof(dialect=dialect, verdicts=by_writing(dialect, reasoning), faithful=False)
 
 
-def _by_writing(dialect: Dialect, reasoning: Reasoning | None) -> tuple[Verdict, ...]:
-    """The verdicts where calls in history are written by the dialect itself."""
-    return tuple(
-        _judge(dialect, probe, (dialect.render(probe.parsed_calls()),), reasoning) for probe in PROBES
-    )
+def _fallback(known: Sequence[Dialect]) -> Dialect:
+    return next((dialect for dialect in known if dialect.name == _PREAMBLE_DIALECT), known[0])
 
 
-def _judge(dialect: Dialect, probe: ProbeCalls, texts: Sequence[str], reasoning: Reasoning | None) -> Verdict:
-    """Whether one of the texts is read as exactly the probe's calls."""
-    if not texts:
-        if len(probe.calls) > 1:
-            return Verdict(name=probe.name, ok=True, detail="the template takes one call a turn")
-        return Verdict(name=probe.name, ok=False, detail="the template refuses the call")
-    differences = []
-    for text in texts:
-        difference = same_calls(_read(dialect, probe, text, reasoning), probe.parsed_calls())
-        if not difference:
-            return Verdict(name=probe.name, ok=True)
-        differences.append(difference)
-    return Verdict(name=probe.name, ok=False, detail=differences[0])
+def _stated(probing: ProbeRenderer) -> str:
+    """What the template says where there are tools and does not say without."""
+    plain = set(probing.prompt().splitlines())
+    return "\n".join(line for line in probing.prompt(PROBES[0].tools).splitlines() if line not in plain)
 
 
-def _read(
-    dialect: Dialect, probe: ProbeCalls, text: str, reasoning: Reasoning | None
-) -> list[tuple[str, str]]:
-    parser = ChatParser(reasoning=reasoning, dialects=(dialect,), tools=probe.tools)
-    names: list[str] = []
-    arguments: list[str] = []
-    for event in [*parser.receive_text(text), *parser.finish("end")]:
-        if isinstance(event, ToolCallStart):
-            names.append(event.name)
-        elif isinstance(event, ToolCallEnd):
-            arguments.append(event.arguments)
-    # A call that was begun and not ended has no arguments, so the counts differ and the probe fails.
-    return list(zip(names, arguments, strict=False)) if len(names) == len(arguments) else []
+def _is_unmarked(dialect: Dialect) -> bool:
+    return dialect.envelope.line_start
 
 
 def _named_in(texts: Iterable[str], known: Sequence[Dialect]) -> Dialect | None:
@@ -231,9 +193,9 @@ def _named_in(texts: Iterable[str], known: Sequence[Dialect]) -> Dialect | None:
     )
 
 
-def _of_family(source: str, known: Sequence[Dialect]) -> Dialect | None:
-    """The dialect of the family whose way to list tools the template has."""
-    name = next((name for mark, name in _FAMILY_MARKS if mark in source), None)
+def _of_marks(marks: Sequence[tuple[str, str]], text: str, known: Sequence[Dialect]) -> Dialect | None:
+    """The dialect of the first mark that the text has."""
+    name = next((name for mark, name in marks if mark in text), None)
     return next((dialect for dialect in known if dialect.name == name), None)
 
 
@@ -241,11 +203,6 @@ def _marks(dialect: Dialect) -> tuple[str, ...]:
     """Openers that say something; `{` at the beginning of a line does not."""
     envelope = dialect.envelope
     return envelope.anywhere if envelope.line_start else (*envelope.openers, *envelope.anywhere)
-
-
-def _has_opener(text: str, dialect: Dialect) -> bool:
-    envelope = dialect.envelope
-    return any(opener in text for opener in (*envelope.openers, *envelope.anywhere))
 
 
 def _has_closer(text: str, dialect: Dialect) -> bool:

@@ -23,6 +23,7 @@ def ways(
     dialect: Dialect | None,
     *,
     text_calls: bool,
+    keep_results: bool = False,
 ) -> Iterator[list[Message]]:
     """Forms of a conversation to try in turn.
 
@@ -31,9 +32,12 @@ def ways(
         capabilities: what the template takes; a form it is known to reject is not tried.
         dialect: the call form for calls that must be written as text.
         text_calls: write calls and results as text from the start.
+        keep_results: but leave the results to the template, if it takes them so.
     """
     form = systems_first(messages, keep_late=capabilities.late_system)
-    if text_calls:
+    if text_calls and keep_results and capabilities.plain_results:
+        form = calls_as_text(form, dialect, keep_results=True)
+    elif text_calls:
         form = merge_neighbours(calls_as_text(form, dialect))
     elif not capabilities.parallel_tool_calls:
         form = one_call_a_turn(form)

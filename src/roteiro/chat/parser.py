@@ -72,7 +72,7 @@ class ChatParser:
     ) -> None:
         self._reasoning = reasoning
         self._tools = tuple(tools)
-        self._openers = _openers(dialects) if tools else {}
+        self._openers = _openers(dialects, self._tools) if tools else {}
         self._new_id = new_id
         self._stops = StopMatcher(stops)
         self._state: _State = "text"
@@ -362,11 +362,12 @@ class ChatParser:
             self._drop_space_or_emit()
 
 
-def _openers(dialects: Sequence[Dialect]) -> dict[str, Dialect]:
+def _openers(dialects: Sequence[Dialect], tools: Sequence[Tool]) -> dict[str, Dialect]:
     """Each opener with the first dialect that has it."""
     found: dict[str, Dialect] = {}
     for dialect in dialects:
-        for opener in (*dialect.envelope.openers, *dialect.envelope.anywhere):
+        envelope = dialect.envelope
+        for opener in (*envelope.openers, *envelope.anywhere, *envelope.tool_openers(tools)):
             found.setdefault(opener, dialect)
     return found
 

@@ -104,12 +104,17 @@ def _say_plain_type(schema: Mapping[str, Any], keys: set[str]) -> str | None:
     return None
 
 
-def calls_as_text(messages: Sequence[Message], dialect: Dialect | None) -> list[Message]:
-    """History without calls and tool messages: calls as the model writes them, results as user text."""
+def calls_as_text(
+    messages: Sequence[Message], dialect: Dialect | None, *, keep_results: bool = False
+) -> list[Message]:
+    """History without calls and tool messages: calls as the model writes them, results as user text.
+
+    With `keep_results` tool messages stay what they are.
+    """
     written: list[Message] = []
     pending: list[str] = []
     for message in messages:
-        if message.role == "tool":
+        if message.role == "tool" and not keep_results:
             pending.append(result_as_text(message.content or ""))
             continue
         if pending:

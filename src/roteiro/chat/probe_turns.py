@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from roteiro.chat.messages import Message, Tool
 from roteiro.chat.probes import ProbeCalls
-from roteiro.chat.shaping import shape_messages, shape_tools
+from roteiro.chat.shaping import TOOLS_SYSTEM, shape_messages, shape_tools
 from roteiro.chat.template import ChatTemplate
 from roteiro.chat.template.budget import Budget
 from roteiro.errors import TemplateError
@@ -53,6 +53,8 @@ class ProbeRenderer:
         return tuple(dict.fromkeys(cut))
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Tool], *, generation: bool) -> str:
+        if tools and self._template.capabilities.tools_need_system:
+            messages = [Message(role="system", content=TOOLS_SYSTEM), *messages]
         shaped = shape_messages(messages, self._template.capabilities)
         variables = {"add_generation_prompt": generation}
         try:

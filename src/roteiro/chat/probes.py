@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roteiro.chat.dialects.dialect import ParsedCall
@@ -34,6 +34,10 @@ class ProbeCalls:
             ToolCall(id=call_id, name=name, arguments=json.dumps(arguments, ensure_ascii=False))
             for call_id, (name, arguments) in zip(ids, self.calls, strict=False)
         )
+
+    def stated_as_strings(self) -> ProbeCalls:
+        """The same calls to tools whose every parameter is declared to be a string."""
+        return replace(self, tools=tuple(map(_as_strings, self.tools)))
 
     def parsed_calls(self) -> tuple[ParsedCall, ...]:
         """The calls as a dialect's reader gives them."""
@@ -67,16 +71,20 @@ _TOOL_NAME = "store_values"
 _SECOND_NAME = "read_values"
 
 
-def _tool(name: str, *properties: str) -> Tool:
+def _tool(name: str, *properties: str, only: dict[str, Any] | None = None) -> Tool:
     return Tool(
         name=name,
         description=f"Probe tool {name}.",
         parameters={
             "type": "object",
-            "properties": {key: _PROPERTIES[key] for key in properties},
+            "properties": {key: only or _PROPERTIES[key] for key in properties},
             "required": list(properties),
         },
     )
+
+
+def _as_strings(tool: Tool) -> Tool:
+    return _tool(tool.name, *tool.parameters["properties"], only=_PROPERTIES["text"])
 
 
 def _one(name: str, **arguments: Any) -> ProbeCalls:

@@ -31,7 +31,7 @@ from roteiro.chat.messages import Message, Tool
 from roteiro.chat.preamble import state_tools
 from roteiro.chat.protecting import protect_message, protect_tool
 from roteiro.chat.reasoning import Reasoning
-from roteiro.chat.shaping import shape_messages, shape_tools
+from roteiro.chat.shaping import TOOLS_SYSTEM, shape_messages, shape_tools
 from roteiro.chat.template import ChatTemplate
 from roteiro.chat.template.budget import Budget
 from roteiro.chat.template.sandbox import TemplateRunaway
@@ -52,6 +52,7 @@ class RenderOptions:
     Attributes:
         dialect: how this model writes calls; needed for tools a template does not state itself.
         native_tools: state tools through the template; None asks the template's capabilities.
+        own_calls: the dialect writes the calls in the history, though the template would (it spoils some).
         reasoning: the model's thought markers, for continuing a message.
         special_tokens: texts of the vocabulary's special tokens, which content must not become.
         bos_text: text of the BOS token, "" for none.
@@ -68,6 +69,7 @@ class RenderOptions:
 
     dialect: Dialect | None = None
     native_tools: bool | None = None
+    own_calls: bool = False
     reasoning: Reasoning | None = None
     special_tokens: Collection[str] = ()
     bos_text: str = ""
@@ -202,8 +204,11 @@ class _Rendering:
         self, history: Sequence[Message], tools: Sequence[Tool], places: Placeholders
     ) -> Parts | None:
         """Through the template; None when it cannot take these tools after all."""
+        if self._capabilities.tools_need_system and (not history or history[0].role != "system"):
+            history = [Message(role="system", content=TOOLS_SYSTEM), *history]
+        own = self._options.own_calls or not self._capabilities.tool_calls
         try:
-            return self._fold(history, tools, places, text_calls=not self._capabilities.tool_calls)
+            return self._fold(history, tools, places, text_calls=own, keep_results=True)
         except TemplateRunaway:
             raise
         except TemplateError:
@@ -216,12 +221,15 @@ class _Rendering:
         places: Placeholders,
         *,
         text_calls: bool,
+        keep_results: bool = False,
     ) -> Parts:
         """The first form of the conversation that the template takes without losing text."""
         refused: TemplateError | None = None
         lossy: str | None = None
         dialect = self._options.dialect
-        for form in ways(history, self._capabilities, dialect, text_calls=text_calls):
+        for form in ways(
+            history, self._capabilities, dialect, text_calls=text_calls, keep_results=keep_results
+        ):
             try:
                 rendered = self._once(form, tools, places)
             except TemplateRunaway:

@@ -14,6 +14,8 @@ from roteiro.chat.messages import Message, Tool, ToolCall
 from roteiro.chat.preamble import arguments_object
 from roteiro.chat.template import Capabilities
 
+# For templates that state tools in a system message and make none themselves.
+TOOLS_SYSTEM = "You can call functions."
 _NINE = 9
 _ALPHANUMERICS = string.digits + string.ascii_letters
 

@@ -111,9 +111,11 @@ def test_recursion_that_doubles_runs_into_the_clock(monkeypatch: pytest.MonkeyPa
     [
         "{{ messages.__class__.__mro__ }}",
         "{{ ''.__class__.__base__ }}",
-        "{{ [1].append(2) }}",
-        "{% set _ = messages.append(1) %}",
-        "{{ {'a': 1}.update({'b': 2}) }}",
+        "{{ [1].sort() }}",
+        "{{ {'a': 1}.popitem() }}",
+        "{% set l = [1] %}{% set _ = l.extend(l | map('string')) %}",
+        "{% set ns = namespace(l=[1] * 1000) %}{% for i in range(60) %}{% set _ = ns.l.extend(ns.l) %}{% endfor %}",
+        "{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}",
         "{{ x.y }}",
         "{% include 'x' %}",
         "{{ 1 / 0 }}",
@@ -125,6 +127,18 @@ def test_recursion_that_doubles_runs_into_the_clock(monkeypatch: pytest.MonkeyPa
 def test_what_the_sandbox_forbids_or_python_refuses_is_a_template_error(source: str):
     with pytest.raises(TemplateError):
         render(source)
+
+
+def test_a_template_may_change_its_own_copies_and_nobody_elses():
+    template = load_template(
+        "{% set queue = namespace(ids=[]) %}{% for m in messages %}{% set _ = queue.ids.append(m.role) %}"
+        "{% set _ = m.update({'content': 'changed'}) %}{% endfor %}{% set _ = messages.append({'content': 'more'}) %}"
+        "{% set _ = tools[0].pop('type') %}{{ queue.ids.pop(0) }} {{ messages | map(attribute='content') | join(' ') }}"
+    )
+    messages, tools = [{"role": "user", "content": "hi"}], [{"type": "function"}]
+    for _ in range(2):
+        assert template.render(messages, tools) == "user changed more"
+    assert (messages, tools) == ([{"role": "user", "content": "hi"}], [{"type": "function"}])
 
 
 def test_the_templates_own_words():

@@ -15,14 +15,16 @@ from roteiro.chat.dialects.functionary import FUNCTION_TAG, FUNCTIONARY
 from roteiro.chat.dialects.gemma import FUNCTION_GEMMA, GEMMA4
 from roteiro.chat.dialects.gigachat import GIGACHAT3, GIGACHAT31, GIGACHAT35
 from roteiro.chat.dialects.glm import GLM, HUNYUAN3
+from roteiro.chat.dialects.glm4 import GLM4
 from roteiro.chat.dialects.granite import GRANITE
 from roteiro.chat.dialects.harmony import HARMONY
 from roteiro.chat.dialects.hermes import HERMES
-from roteiro.chat.dialects.json_families import INTERNLM, LONGCAT
+from roteiro.chat.dialects.json_families import HYPERCLOVA, INTERNLM, LONGCAT
 from roteiro.chat.dialects.kimi import KIMI_K2
 from roteiro.chat.dialects.kimi_k3 import KIMI_K3
 from roteiro.chat.dialects.lfm25 import LFM25
 from roteiro.chat.dialects.llama3 import LLAMA3
+from roteiro.chat.dialects.llama4 import LLAMA4
 from roteiro.chat.dialects.minicpm import MINICPM5
 from roteiro.chat.dialects.minimax import MINIMAX_M1, MINIMAX_M2, TOOL_CALLS_ARRAY
 from roteiro.chat.dialects.minimax_m3 import MINIMAX_M3
@@ -70,6 +72,7 @@ ALL: tuple[Dialect, ...] = (
     STEP3,
     INTERNLM,
     LONGCAT,
+    HYPERCLOVA,
     MIROTHINKER,
     MUSE,
     MINICPM5,
@@ -83,7 +86,9 @@ ALL: tuple[Dialect, ...] = (
     FUNCTIONARY,
     FUNCTOOLS,
     LLAMA3,
+    LLAMA4,
     PYTHONIC,
+    GLM4,
     BARE_JSON,
 )
 

@@ -83,6 +83,7 @@ class Envelope:
     gets. `closing`: `delimited` is proved by `closer`, `self_closing` by the body's grammar.
     `line_start`: True where an opener only counts at the beginning of the text or of a line (bare JSON).
     `anywhere`: further openers that count in any place, whatever `line_start` says (`<|python_tag|>`).
+    `names_open`: a declared tool's name alone on a line is an opener too (GLM-4).
     """
 
     openers: tuple[str, ...]
@@ -90,6 +91,13 @@ class Envelope:
     closer: str | None = None
     line_start: bool = False
     anywhere: tuple[str, ...] = ()
+    names_open: bool = False
+
+    def tool_openers(self, tools: Sequence[Tool]) -> tuple[str, ...]:
+        """The openers that the declared tools' names are."""
+        if not self.names_open:
+            return ()
+        return tuple(f"{tool.name}{end}" for tool in tools for end in ("\n", " \n"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from roteiro.chat.dialects.json_scan import scan_string
 from roteiro.chat.dialects.region import MAX_NAME_LENGTH, Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Out, Source, Steps
 from roteiro.chat.dialects.tag_calls import read_name
-from roteiro.chat.dialects.typed_values import json_text, string_inside
+from roteiro.chat.dialects.typed_values import STRING, Declared, ValueWriter, json_text
 
 _MAX_DEPTH = 64
 _BARE_KEY = re.compile(r"[^:,{}\[\]\r\n]*")
@@ -48,7 +48,8 @@ def gemma_dialect(name: str, marks: GemmaMarks, instruction: str = "") -> Dialec
         if (yield from source.token()) != "{":
             raise Malformed
         calls.open(name)
-        yield from _scan_object(source, calls.write, marks.quote, 0)
+        schema = calls.tools[name].parameters if name in calls.tools else {}
+        yield from _scan_object(source, calls.write, marks.quote, 0, Declared(schema, schema))
         yield from source.token()
         yield from source.expect(marks.closer)
         calls.close()
@@ -71,35 +72,39 @@ def gemma_dialect(name: str, marks: GemmaMarks, instruction: str = "") -> Dialec
 # ---------------------------------------------------------------------------
 
 
-def _scan_value(source: Source, out: Out, quote: str, depth: int) -> Steps[None]:
+def _scan_value(source: Source, out: Out, quote: str, depth: int, place: Declared) -> Steps[None]:
     begin = yield from source.token()
     if depth > _MAX_DEPTH:
         raise Malformed
     if begin == "{":
-        yield from _scan_object(source, out, quote, depth)
+        yield from _scan_object(source, out, quote, depth, place)
     elif begin == "[":
-        yield from _scan_array(source, out, quote, depth)
+        yield from _scan_array(source, out, quote, depth, place)
     elif begin == '"':
         yield from scan_string(source, out)
     elif (yield from source.choose((quote,))):
-        yield from _scan_marked_string(source, out, quote, (",", "}", "]"))
+        # Some templates mark every value as a string; the declaration says what it is.
+        kinds = place.kinds
+        writer = ValueWriter(STRING if kinds is None or "string" in kinds else kinds, out)
+        yield from _scan_marked_string(source, writer, quote, (",", "}", "]"))
     else:
         parts: list[str] = []
         yield from source.run(_BARE_VALUE, parts.append)
         out(json_text("".join(parts).strip(), _SCALARS))
 
 
-def _scan_marked_string(source: Source, out: Out, quote: str, follow: tuple[str, ...]) -> Steps[None]:
-    out('"')
+def _scan_marked_string(
+    source: Source, writer: ValueWriter, quote: str, follow: tuple[str, ...]
+) -> Steps[None]:
     while True:
-        yield from source.until((quote,), lambda text: out(string_inside(text)))
+        yield from source.until((quote,), writer.write)
         if (yield from source.ahead(follow)):
-            out('"')
+            writer.finish()
             return
-        out(string_inside(quote))
+        writer.write(quote)
 
 
-def _scan_object(source: Source, out: Out, quote: str, depth: int) -> Steps[None]:
+def _scan_object(source: Source, out: Out, quote: str, depth: int, place: Declared) -> Steps[None]:
     source.take(1)
     out("{")
     first = True
@@ -109,27 +114,30 @@ def _scan_object(source: Source, out: Out, quote: str, depth: int) -> Steps[None
             yield from source.token()
             out(", ")
         first = False
-        yield from _scan_key(source, out, quote)
+        key = yield from _scan_key(source, quote)
+        out(key)
         yield from source.token()
         yield from source.expect(":")
         out(": ")
-        yield from _scan_value(source, out, quote, depth + 1)
+        yield from _scan_value(source, out, quote, depth + 1, place.member(json.loads(key)))
     source.take(1)
     out("}")
 
 
-def _scan_key(source: Source, out: Out, quote: str) -> Steps[None]:
+def _scan_key(source: Source, quote: str) -> Steps[str]:
+    """A key as a JSON string."""
+    parts: list[str] = []
     if source.head() == '"':
-        yield from scan_string(source, out)
+        yield from scan_string(source, parts.append)
     elif (yield from source.choose((quote,))):
-        yield from _scan_marked_string(source, out, quote, (":",))
+        yield from _scan_marked_string(source, ValueWriter(STRING, parts.append), quote, (":",))
     else:
-        parts: list[str] = []
         yield from source.run(_BARE_KEY, parts.append, limit=MAX_NAME_LENGTH)
-        out(json.dumps("".join(parts).strip(), ensure_ascii=False))
+        return json.dumps("".join(parts).strip(), ensure_ascii=False)
+    return "".join(parts)
 
 
-def _scan_array(source: Source, out: Out, quote: str, depth: int) -> Steps[None]:
+def _scan_array(source: Source, out: Out, quote: str, depth: int, place: Declared) -> Steps[None]:
     source.take(1)
     out("[")
     first = True
@@ -138,7 +146,7 @@ def _scan_array(source: Source, out: Out, quote: str, depth: int) -> Steps[None]
             yield from source.expect(",")
             out(", ")
         first = False
-        yield from _scan_value(source, out, quote, depth + 1)
+        yield from _scan_value(source, out, quote, depth + 1, place.items())
     source.take(1)
     out("]")
 

@@ -21,3 +21,10 @@ LONGCAT = json_dialect(
     "longcat",
     JsonBlock(opener="<longcat_tool_call>", closer="</longcat_tool_call>", padding="\n", spread=True),
 )
+
+# HyperCLOVA X SEED: the marker belongs to the line that names the turn's role.
+HYPERCLOVA = json_dialect(
+    "hyperclova",
+    JsonBlock(opener=" -> tool/function_call\n", body="array"),
+    aliases=("-> tool/function_call\n",),
+)

@@ -59,8 +59,10 @@ class Capabilities:
         assistant_first: a conversation may begin with an assistant message.
         tools: tools reach the prompt through the template.
         tools_stated: how often it states each.
+        tools_need_system: they do only where there is a system message.
         tool_calls: calls in history reach the prompt.
         tool_results: so do tool messages.
+        plain_results: they do after an assistant message that holds its calls as text, too.
         parallel_tool_calls: so does a second call of one turn.
         object_arguments: arguments are wanted as an object, not as JSON text.
         empty_content: what an assistant turn without text has as content, "" or None.
@@ -82,8 +84,10 @@ class Capabilities:
     assistant_first: bool = False
     tools: bool = False
     tools_stated: int = 0
+    tools_need_system: bool = False
     tool_calls: bool = False
     tool_results: bool = False
+    plain_results: bool = False
     parallel_tool_calls: bool = False
     object_arguments: bool = True
     empty_content: Literal[""] | None = ""
@@ -130,8 +134,8 @@ def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
         late_system=probe.shows([user, reply, _system(_SYSTEM), _user("More.")], _SYSTEM, _REPLY),
         repeated_roles=probe.shows([user, _user("Zsecondz.")], _USER, "Zsecondz."),
         assistant_first=probe.shows([reply, user], _REPLY, _USER),
-        tools=probe.shows([user], _TOOL, _KEY, tools=True),
-        tools_stated=probe.text([user], tools=True).count(_DESCRIPTION),
+        **_find_tools(probe),
+        plain_results=probe.shows([user, reply, _CALL_SHAPES[0].result()], _REPLY, _RESULT, tools=True),
         thinking_switch=_reacts_to_switch(probe),
         effort=probe.text([user], reasoning_effort="low") != probe.text([user], reasoning_effort="high"),
         thinking_field=_names(source, "thinking"),
@@ -140,6 +144,20 @@ def find_capabilities(render: RenderProbe, source: str) -> Capabilities:
         reasoning=kept[0],
         old_reasoning=kept[1],
     )
+
+
+def _find_tools(probe: _Probe) -> dict[str, Any]:
+    """Whether and how often tools are stated, and whether it takes a system message for that."""
+    user = _user(_USER)
+    for leading in ([], [_system(_SYSTEM)]):
+        text = probe.text([*leading, user], tools=True)
+        if _TOOL in text and _KEY in text:
+            return {
+                "tools": True,
+                "tools_stated": text.count(_DESCRIPTION),
+                "tools_need_system": bool(leading),
+            }
+    return {"tools": False}
 
 
 def _reacts_to_switch(probe: _Probe) -> bool:
@@ -253,8 +271,10 @@ def _call_details(probe: _Probe, source: str, shape: _CallShape) -> dict[str, An
     if _names(source, "tool_plan"):
         spoken["tool_plan"] = _REPLY
     found = probe.text([user, turn, result], tools=True)
-    named = found.count(_TOOL) > probe.text([user], tools=True).count(_TOOL)
-    by_function = shape.ids == "any" and not named and _LONG_ID in found
+    # Without the result, which bears the function's name too.
+    alone = probe.text([user, turn], tools=True) or found
+    named = alone.count(_TOOL) > probe.text([user], tools=True).count(_TOOL)
+    by_function = shape.ids == "any" and not named and _LONG_ID in alone
     thinking = {**spoken, "thinking": _THOUGHT, "reasoning_content": _THOUGHT}
     several = probe.shows([user, shape.turn(_TOOL, "zsecondz"), result], "zsecondz", tools=True)
     return {

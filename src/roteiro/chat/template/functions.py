@@ -15,6 +15,14 @@ from roteiro.chat.template.budget import MAX_INTEGER_BITS, BudgetExceeded, curre
 # A width or precision in a format specification: more digits than this pad without end.
 _WIDE_FORMAT = re.compile(r"\d{4,}|\*")
 _MAX_WIDTH = 1_000
+# How a template may change a list or a dictionary that is its own.
+_CHANGES: dict[type, frozenset[str]] = {
+    list: frozenset({"append", "clear", "extend", "insert", "pop", "remove", "reverse"}),
+    dict: frozenset({"clear", "pop", "setdefault", "update"}),
+}
+_CHANGE = re.compile(r"\b(?:" + "|".join(sorted(frozenset().union(*_CHANGES.values()))) + r")\b")
+# A reference in a list or a dictionary takes the room of so many characters.
+_REFERENCE = 8
 _PADDING_METHODS = frozenset({"center", "ljust", "rjust", "zfill", "expandtabs"})
 
 
@@ -184,6 +192,8 @@ def check_call(function: Any, arguments: tuple[Any, ...]) -> None:
     """Look at a call before it is made: a step, and methods of text that grow are announced."""
     current().step()
     owner = getattr(function, "__self__", None)
+    if isinstance(owner, list | dict):
+        _check_change(function.__name__, arguments)
     if not isinstance(owner, str):
         return
     name = function.__name__
@@ -197,6 +207,37 @@ def check_call(function: Any, arguments: tuple[Any, ...]) -> None:
         current().grow(sum(len(str(text)) for text in texts) + len(owner) * len(texts))
     else:
         current().grow(len(owner))
+
+
+def mentions_change(source: str) -> bool:
+    """Whether a template's text names a method that changes a list or a dictionary."""
+    return _CHANGE.search(source) is not None
+
+
+def is_change(owner: Any, method: str) -> bool:
+    """Whether it is one of the changes that a template may make to what is its own."""
+    return method in _CHANGES.get(type(owner), ())
+
+
+def copied(value: Any) -> Any:
+    """A value whose lists and dictionaries are nobody else's."""
+    if isinstance(value, Mapping):
+        return {key: copied(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [copied(member) for member in value]
+    return value
+
+
+def _check_change(name: str, arguments: tuple[Any, ...]) -> None:
+    """Announce what a list or dictionary gains; what has no length could go on for ever."""
+    current().grow(_REFERENCE)
+    if name not in {"extend", "update"}:
+        return
+    for value in arguments:
+        if not isinstance(value, list | tuple | dict | str):
+            message = f"it called {name} with {type(value).__name__}"
+            raise BudgetExceeded(message)
+        current().grow(_REFERENCE * len(value))
 
 
 def _announce_replace(source: str, before: str, after: str) -> None:

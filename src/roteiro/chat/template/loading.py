@@ -5,6 +5,7 @@ Knows messages only as plain dictionaries. Thread: any; `render` blocks, call it
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -95,6 +96,8 @@ class ChatTemplate:
             **(variables or {}),
             "messages": list(messages),
         }
+        if self._wants_functions:
+            known["functions"] = json.dumps(list(tools or ()), indent=4, ensure_ascii=False)
         if tools:
             known["tools"] = list(tools)
         elif self._takes_none_for_tools:
@@ -102,6 +105,11 @@ class ChatTemplate:
         else:
             known.pop("tools", None)
         return self._program.run(known, budget=budget or Budget(), now=clock)
+
+    @cached_property
+    def _wants_functions(self) -> bool:
+        """Firefunction's template takes the tools as one JSON text of this name."""
+        return "functions" in self._program.undeclared and "tools" not in self._program.undeclared
 
     @cached_property
     def _takes_none_for_tools(self) -> bool:
@@ -116,7 +124,7 @@ class ChatTemplate:
         )
 
     def _fails(self, messages: list[dict[str, str]], variables: dict[str, Any], budget: Budget) -> bool:
-        known = {"bos_token": "", "eos_token": "", **variables, "messages": messages}
+        known = {"bos_token": "", "eos_token": "", "functions": "[]", **variables, "messages": messages}
         try:
             self._program.run(known, budget=budget, now=datetime.now().astimezone())
         except TemplateRunaway:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, cast
 
 import jinja2
-from jinja2 import nodes, pass_context
+from jinja2 import meta, nodes, pass_context
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.runtime import Context
@@ -49,9 +49,19 @@ class GenerationBlocks(Extension):
 
 
 class BoundedEnvironment(ImmutableSandboxedEnvironment):
-    """Refuses growth before it happens, and counts calls, operations, rounds and output."""
+    """Refuses growth before it happens, and counts calls, operations, rounds and output.
+
+    `owns_values`: every list and dictionary a rendering sees is its own, so it may change them.
+    """
 
     intercepted_binops = frozenset({"+", "*", "**", "%"})
+    owns_values = False
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Also the methods by which some templates keep lists of their own (Kimi K2's queue of ids)."""
+        if self.owns_values and functions.is_change(obj, attr):
+            return True
+        return super().is_safe_attribute(obj, attr, value)
 
     def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
         """Apply an intercepted operator."""
@@ -113,7 +123,7 @@ def _output(context: Context, value: Any) -> Any:
     return value
 
 
-def _environment() -> BoundedEnvironment:
+def _environment(*, owns_values: bool) -> BoundedEnvironment:
     made = BoundedEnvironment(
         trim_blocks=True,
         lstrip_blocks=True,
@@ -122,6 +132,7 @@ def _environment() -> BoundedEnvironment:
         finalize=_output,
         extensions=["jinja2.ext.loopcontrols", GenerationBlocks],
     )
+    made.owns_values = owns_values
     for name in _DROPPED_FILTERS:
         made.filters.pop(name, None)
     made.globals.pop("lipsum", None)
@@ -146,12 +157,18 @@ def _format_filter(text: Any, *args: Any, **kwargs: Any) -> str:
 
 
 class Program:
-    """A compiled template."""
+    """A compiled template.
 
-    __slots__ = ("_template",)
+    Attributes:
+        undeclared: the variables it expects to be given.
+    """
 
-    def __init__(self, template: jinja2.Template) -> None:
+    __slots__ = ("_owns_values", "_template", "undeclared")
+
+    def __init__(self, template: jinja2.Template, undeclared: frozenset[str], *, owns_values: bool) -> None:
         self._template = template
+        self._owns_values = owns_values
+        self.undeclared = undeclared
 
     def run(self, variables: Mapping[str, Any], *, budget: Budget, now: datetime) -> str:
         """Render.
@@ -166,9 +183,10 @@ class Program:
             TemplateRunaway: the budget was used up.
             TemplateError: anything else that went wrong inside it.
         """
-        known = {**variables, "strftime_now": now.strftime}
         try:
             with spending(budget):
+                given = functions.copied(variables) if self._owns_values else variables
+                known = {**given, "strftime_now": now.strftime}
                 return _collect(self._template, known, budget)
         except functions.TemplateRaised as error:
             raise TemplateRefusal(
@@ -213,8 +231,11 @@ def compile_source(source: str) -> Program:
         raise TemplateError(
             f"The chat template has {len(source)} characters; at most {MAX_SOURCE_CHARACTERS} are read."
         )
+    owns_values = functions.mentions_change(source)
+    environment = _environment(owns_values=owns_values)
     try:
-        return Program(_environment().from_string(source))
+        undeclared = frozenset(meta.find_undeclared_variables(environment.parse(source)))
+        return Program(environment.from_string(source), undeclared, owns_values=owns_values)
     except jinja2.TemplateSyntaxError as error:
         raise TemplateError(
             f"The chat template cannot be compiled: line {error.lineno}: {error.message}",

@@ -89,6 +89,11 @@ def assert_reads_back(dialect: Dialect, *calls: ParsedCall) -> None:
     assert (reading.text.strip(), reading.pending, reading.refused) == ("", "", []), written
 
 
+def openers(dialect: Dialect) -> tuple[str, ...]:
+    envelope = dialect.envelope
+    return (*envelope.openers, *envelope.tool_openers(TOOLS), *envelope.anywhere)
+
+
 def all_markers() -> str:
     """Every marker of every dialect, its own included."""
     markers = {marker for d in ALL for marker in (*d.envelope.openers, d.envelope.closer or "")}
@@ -168,7 +173,7 @@ def test_any_split_and_any_arguments(dialect: Dialect, data: st.DataObject) -> N
 @given(data=st.data())
 def test_rubbish_is_never_lost_and_never_a_crash(dialect: Dialect, data: st.DataObject) -> None:
     written = dialect.render([call("search", {"text": "a b", "count": 1})])
-    at = data.draw(st.integers(len(dialect.envelope.openers[0]), len(written)))
+    at = data.draw(st.integers(len(openers(dialect)[0]), len(written)))
     drop = data.draw(st.integers(0, 6))
     damaged = (
         written[:at]
@@ -233,7 +238,7 @@ def test_dialects_are_found_by_name() -> None:
 def test_the_envelope_says_what_the_rendered_call_shows(dialect: Dialect) -> None:
     written = dialect.render([call("search", {"text": "a"})])
     envelope = dialect.envelope
-    assert written.startswith((*envelope.openers, *envelope.anywhere))
+    assert written.startswith(openers(dialect))
     assert (envelope.closing == "delimited") == (envelope.closer is not None)
     if envelope.closer is not None:
         assert written.endswith(envelope.closer)
@@ -272,8 +277,9 @@ def test_a_transcript_is_read_as_expected(path: Path) -> None:
 @every_transcript
 def test_a_transcript_is_read_the_same_in_pieces(path: Path) -> None:
     dialect, tools, text, _ = transcript(path)
-    openers = (*dialect.envelope.openers, *dialect.envelope.anywhere)
-    region = text[min(text.find(opener) for opener in openers if opener in text) :]
+    named = dialect.envelope.tool_openers(tools)
+    markers = (*dialect.envelope.openers, *dialect.envelope.anywhere, *named)
+    region = text[min(text.find(marker) for marker in markers if marker in text) :]
     whole = read_region(dialect, tools, [region])
     for size in (1, 2, 3, 7):
         assert whole == read_region(
