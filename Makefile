@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 MODELS ?= .cache/models
-SMOLLM2 := $(MODELS)/SmolLM2-135M-Instruct.Q4_1.gguf
+TEST_MODELS := $(MODELS)/.fetched
 ARGS ?=
 
 export ROTEIRO_TEST_MODELS := $(abspath $(MODELS))
@@ -25,9 +25,9 @@ serve: $(VENV)/.serve  ## install what is needed, the default model included, an
 	@$(BIN)/roteiro model pull smollm2-135m --yes
 	@$(BIN)/roteiro serve $(ARGS)
 
-models: $(SMOLLM2)  ## put the model that the tests use into .cache/models
+models: $(TEST_MODELS)  ## put the models that the tests use into .cache/models
 
-test: $(VENV)/.dev $(SMOLLM2)  ## run every test
+test: $(VENV)/.dev $(TEST_MODELS)  ## run every test
 	$(BIN)/python -m pytest $(ARGS)
 
 lint: $(VENV)/.dev  ## ruff: rules and format
@@ -46,7 +46,7 @@ imports: $(VENV)/.dev  ## import-linter: the layers of docs/architecture.md
 
 check: lint types imports test  ## all of the above; what CI runs
 
-bench: $(VENV)/.dev $(SMOLLM2)  ## list the benchmarks; ARGS="serving --rounds 3" runs one
+bench: $(VENV)/.dev $(TEST_MODELS)  ## list the benchmarks; ARGS="serving --rounds 3" runs one
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean:  ## remove .venv, caches and build output
@@ -82,5 +82,6 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.llama
 	$(BIN)/python -m pip install --quiet --editable '.[all,dev]'
 	@touch $@ $(VENV)/.serve
 
-$(SMOLLM2): | $(VENV)/bin/python
+$(TEST_MODELS): tests/fetch_models.py | $(VENV)/.dev
 	$(BIN)/python tests/fetch_models.py $(MODELS)
+	@touch $@

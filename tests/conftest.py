@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,17 +36,28 @@ def isolated_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
 
 
 @pytest.fixture(scope="session")
-def smollm2_path() -> Iterator[Path]:
+def smollm2_path() -> Path:
     """The real SmolLM2-135M GGUF, put by `make test` where ROTEIRO_TEST_MODELS points."""
-    folder = Path(os.environ.get("ROTEIRO_TEST_MODELS", ".cache/models"))
-    path = folder / SMOLLM2_FILE
-    if not path.exists():
-        if os.environ.get("CI"):
-            pytest.fail(f"{path} is missing; `make models` puts it there")
-        pytest.skip(f"{path} is missing; `make models` puts it there")
+    path = _test_model(SMOLLM2_FILE)
     with path.open("rb") as file:
         assert hashlib.file_digest(file, "sha256").hexdigest() == SMOLLM2_SHA256
-    yield path
+    return path
+
+
+@pytest.fixture(scope="session")
+def minilm_path() -> Path:
+    """all-MiniLM-L6-v2 as a GGUF, converted by `make test`."""
+    return _test_model("all-minilm-l6-v2.f16.gguf")
+
+
+def _test_model(name: str) -> Path:
+    path = Path(os.environ.get("ROTEIRO_TEST_MODELS", ".cache/models")) / name
+    if not path.exists():
+        message = f"{path} is missing; `make models` puts it there"
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
 
 
 def _tools_model(name: str) -> Path:

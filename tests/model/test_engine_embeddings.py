@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from roteiro.errors import ContextOverflow, ModelUnusable
 
 pytestmark = [pytest.mark.anyio, pytest.mark.model, pytest.mark.timeout(300)]
 
-MINILM = "all-minilm-l6-v2.f16.gguf"
 REFERENCE = Path(__file__).parent.parent / "assets" / "minilm_reference.json"
 
 
@@ -59,11 +57,8 @@ async def test_an_encoder_does_not_generate_and_a_generator_does_not_embed(
     assert (await collect(engine, generator, ask("hello", max_tokens=2)))[-1]
 
 
-async def test_vectors_and_tokens_are_those_of_the_original_minilm(engine: Engine) -> None:
-    path = Path(os.environ.get("ROTEIRO_TEST_MODELS", ".cache/models")) / MINILM
-    if not path.exists():
-        pytest.skip(f"{path} is missing; benchmarks/convert_minilm.py makes it")
-    record = record_of(path, kind="embedding")
+async def test_vectors_and_tokens_are_those_of_the_original_minilm(engine: Engine, minilm_path: Path) -> None:
+    record = record_of(minilm_path, kind="embedding")
     rows = json.loads(REFERENCE.read_text())
     handle = await engine.vocabulary(record)
     inputs = [await handle.tokenize(row["text"], parse_special=False, add_special=True) for row in rows]
