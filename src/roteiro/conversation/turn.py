@@ -156,6 +156,7 @@ class Turn:
         options = RenderOptions(
             dialect=self._profile.detection.dialect,
             native_tools=self._profile.detection.tools == "native",
+            own_calls=self._profile.detection.own_calls,
             reasoning=self._profile.reasoning,
             special_tokens=facts.special_texts,
             bos_text=facts.bos_text,
