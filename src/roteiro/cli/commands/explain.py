@@ -73,8 +73,8 @@ def _print(found: Explanation, offset: int) -> None:
     print_text()
     print_text("debt" if found.markers else "debt: none found", style="bold")
     if found.markers:
-        rows = [(f"{marker.path}:{marker.line}", marker.category, marker.text) for marker in found.markers]
-        print_table(("place", "category", "text"), rows, indent="  ")
+        found_debt = [(f"{item.path}:{item.line}", item.category, item.text) for item in found.markers]
+        print_table(("place", "category", "text"), found_debt, indent="  ")
     if found.markers_total > len(found.markers):
         print_text(f"  {found.markers_total - len(found.markers)} more; see `roteiro debt`")
 

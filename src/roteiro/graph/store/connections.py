@@ -53,7 +53,7 @@ class Connections:
     def all(self, query: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Every row."""
         with sqlite_errors(self._path):
-            return self._connection().execute(query, values).fetchall()  # type: ignore[arg-type]
+            return self._connection().execute(query, values).fetchall()
 
     def one(self, query: str, values: Values = ()) -> tuple[Any, ...] | None:
         """The first row."""
@@ -71,7 +71,7 @@ class Connections:
     def stream(self, query: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
         """Every row, as the caller takes them."""
         with sqlite_errors(self._path):
-            yield from self._connection().execute(query, values)  # type: ignore[arg-type]
+            yield from self._connection().execute(query, values)
 
     # ----------------------------------------------------------------------------------------------
 
