@@ -70,6 +70,16 @@ def with_facts(messages: Sequence[Message], facts: Sequence[str]) -> tuple[Messa
     return (*messages[: asked.index], message, *messages[asked.index + 1 :])
 
 
+def told_to_answer(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """The conversation with the last round's instruction behind its last message.
+
+    It is no message of its own: many templates take no user's turn after a tool's or another user's.
+    """
+    *before, last = messages
+    text = f"{last.content or ''}\n\n{LAST_ROUND}"
+    return (*before, replace(last, content=text))
+
+
 # ------------------------------------------------------------------------------------------------
 
 

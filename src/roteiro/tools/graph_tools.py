@@ -18,17 +18,21 @@ from roteiro.graph.queries.context import context
 from roteiro.graph.queries.debt import debt
 from roteiro.graph.queries.explain import explain
 from roteiro.graph.queries.listing import list_nodes
+from roteiro.graph.queries.names import resolve_name
 from roteiro.graph.queries.path import path
 from roteiro.graph.queries.search import search
 from roteiro.graph.queries.shapes import place
+from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
 from roteiro.tools.access import GraphAccess
 from roteiro.tools.registry import Arguments, GraphTool, Registry, ToolResult
+from roteiro.tools.scope import best_standing
 
 # DESIGN: where no model is at hand, a token is 3.5 bytes of UTF-8.
 BYTES_PER_TOKEN = 3.5
 DEFAULT_RESULT_TOKENS = 800
 _EDGE_ENDS = 12
+_CANDIDATES = 200
 PLACE = re.compile(r"[\w./+-]+\.\w+:\d+")
 
 Category = Literal["todo", "fixme", "hack", "stub", "deferred"]
@@ -129,6 +133,20 @@ def graph_registry(
     )
 
 
+def meant(store: GraphStore, name: str) -> str:
+    """The key of the one symbol of the sources that a name means, where only stubs and tests share it."""
+    try:
+        resolve_name(store, name)
+    except AmbiguousName as error:
+        nodes = store.nodes(list(store.node_ids(error.keys[:_CANDIDATES]).values())).values()
+        best = best_standing(nodes)
+        if len(best) == 1 and len(error.keys) <= _CANDIDATES:
+            return best[0].key
+    except NodeNotFound:
+        pass
+    return name
+
+
 def tokens_of(text: str) -> int:
     """The estimated tokens of a text."""
     return int(len(text.encode()) / BYTES_PER_TOKEN) + 1
@@ -195,7 +213,7 @@ class _GraphTools:
     def explain(self, arguments: ExplainArguments) -> ToolResult:
         store = self._access.store()
         try:
-            found = explain(store, arguments.key, limit=_EDGE_ENDS)
+            found = explain(store, meant(store, arguments.key), limit=_EDGE_ENDS)
         except AmbiguousName as error:
             return self._ambiguous(error)
         except NodeNotFound as error:
@@ -204,8 +222,9 @@ class _GraphTools:
         return _result(text, found.to_json(), found=True)
 
     def path(self, arguments: PathArguments) -> ToolResult:
+        store = self._access.store()
         try:
-            found = path(self._access.store(), arguments.source, arguments.target)
+            found = path(store, meant(store, arguments.source), meant(store, arguments.target))
         except AmbiguousName as error:
             return self._ambiguous(error)
         except NodeNotFound as error:
@@ -229,7 +248,8 @@ class _GraphTools:
 
     def context(self, arguments: ContextArguments) -> ToolResult:
         try:
-            found = context(self._access.store(), arguments.key, budget=self._limit)
+            store = self._access.store()
+            found = context(store, meant(store, arguments.key), budget=self._limit)
         except AmbiguousName as error:
             return self._ambiguous(error)
         except NodeNotFound as error:

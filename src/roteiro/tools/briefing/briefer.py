@@ -18,6 +18,7 @@ from roteiro.tools.briefing import facts
 from roteiro.tools.briefing.debts import debts
 from roteiro.tools.briefing.follow_up import carried_over, points_back
 from roteiro.tools.briefing.hits import described
+from roteiro.tools.briefing.mentions import lines_with
 from roteiro.tools.briefing.parameters import lacks, ordinal, parameters
 from roteiro.tools.briefing.passages import occurrences, passages
 from roteiro.tools.briefing.question import Question, read_question
@@ -83,7 +84,7 @@ class Briefer:
                 return Briefing(refusal=_refusal(absent))
             if not _concerns(question, subjects):
                 return Briefing()
-            refusal = _undefined(question, subjects) or _without_parameter(store, question, subjects)
+            refusal = _undefined(store, question, subjects) or _without_parameter(store, question, subjects)
             if refusal is not None:
                 return Briefing(refusal=refusal, places=tuple(_places([refusal])))
             chosen = _chosen(self._facts(store, question, subjects), max_tokens)
@@ -102,19 +103,22 @@ class Briefer:
         for subject in subjects:
             if not subject.nodes and subject.mentioned and not (answered and "inherits" in question.intents):
                 yield from occurrences(store, subject.name, tests=question.about_tests)
+        yield from _each(
+            [node for node in nodes if node.kind == "adr"], lambda node: facts.about(store, node)
+        )
         if "history" in question.intents and question.kinds:
             yield from described(store, question)
         if "history" in question.intents:
             yield from passages(store, question.text)
         for node in nodes:
-            yield from facts.about(node)
+            yield from facts.about(store, node)
             if not question.intents and len(nodes) == 1:
                 yield from facts.neighbours(store, node)
         if not nodes and not answered and "history" not in question.intents:
             yield from described(store, question)
         if not question.intents & _DECIDING:
-            weak = [subject for subject in subjects if subject.weak]
-            yield from (fact for subject in weak for node in subject.nodes[:1] for fact in facts.about(node))
+            weak = [node for subject in subjects if subject.weak for node in subject.nodes[:1]]
+            yield from _each(weak, lambda node: facts.about(store, node))
 
     def _asked(
         self, store: GraphStore, question: Question, subjects: Sequence[Subject], nodes: Sequence[Node]
@@ -147,7 +151,13 @@ class Briefer:
 
     def _callers(self, store: GraphStore, question: Question, symbols: Sequence[Node]) -> Iterator[str]:
         for node in symbols:
-            yield from facts.callers(store, node, outgoing=question.outgoing, tests=question.about_tests)
+            yield from facts.callers(
+                store,
+                node,
+                outgoing=question.outgoing,
+                tests=question.about_tests,
+                imports=question.imports,
+            )
 
 
 # ------------------------------------------------------------------------------------------------
@@ -205,18 +215,24 @@ def _refusable(question: Question, absent: Sequence[Subject]) -> bool:
     return question.here or not all(subject.foreign for subject in absent)
 
 
-def _undefined(question: Question, subjects: Sequence[Subject]) -> str | None:
+def _undefined(store: GraphStore, question: Question, subjects: Sequence[Subject]) -> str | None:
     """The answer where the only thing asked for is named in prose alone, and its code is wanted."""
-    if not question.asks or "history" in question.intents or len(subjects) != 1:
+    wants_code = question.asks and (question.here or question.about_code)
+    if not wants_code or "history" in question.intents or len(subjects) != 1:
         return None
     subject = subjects[0]
-    headings = subject.nodes and not subject.symbols and all(n.kind == "doc" for n in subject.nodes)
-    if not headings or not (question.here or question.about_code):
+    if subject.nodes:
+        nodes = list(subject.nodes)
+        places = [(node.path, node.line or 1) for node in nodes]
+    else:
+        mentions = lines_with(store, subject.name)
+        nodes = [node for node, _, _ in mentions]
+        places = [(node.path, line) for node, line, _ in mentions]
+    if not nodes or any(node.kind != "doc" for node in nodes):
         return None
-    node = subject.nodes[0]
     return (
         f"`{subject.name}` is not defined in this repository's code: there is no such symbol. "
-        f"It is only mentioned, in {node.path}:{node.line or 1}."
+        f"It is only mentioned, in {places[0][0]}:{places[0][1]}."
     )
 
 

@@ -12,10 +12,10 @@ from roteiro.graph.store import GraphStore
 from roteiro.graph.words import terms
 from roteiro.tools import wording
 from roteiro.tools.briefing.question import Question
-from roteiro.tools.briefing.scope import STUBS, standing
+from roteiro.tools.scope import STUBS, standing
 
 _FILES = 12
-_ITEMS, _TOLD = 6, 3
+_ITEMS, _TOLD = 6, 2
 _OF_DEBT = frozenset(terms("not implemented raise error todo fixme hack"))
 _COUNTS = re.compile(r"\b(how (many|much)|number of|count|total|list|all|files|any)\b", re.IGNORECASE)
 
@@ -48,7 +48,9 @@ def debts(
         return
     telling = _most_telling(items, question)
     if not _COUNTS.search(question.text):
+        # Which one is asked for: others beside it mislead.
         yield from (wording.marker(item) for item in telling[:_TOLD])
+        return
     files = list(dict.fromkeys(item.path for item in items))
     listed = ", ".join(f"`{path}`" for path in files[:_FILES])
     yield (
@@ -63,8 +65,7 @@ def _most_telling(items: Sequence[Marker], question: Question) -> list[Marker]:
     """The markers that share most words with the question first; those in code before those in prose."""
     asked = set(take_apart(question.text).terms) - _OF_DEBT
 
-    def worth(item: Marker) -> tuple[bool, int]:
-        shared = asked & set(terms(f"{item.text} {item.path} {item.symbol or ''}"))
-        return not (item.symbol or "").startswith("sym:"), -len(shared)
+    def shared(item: Marker) -> int:
+        return len(asked & set(terms(f"{item.text} {item.path} {item.symbol or ''}")))
 
-    return sorted(items, key=worth)
+    return sorted(items, key=lambda item: (not (item.symbol or "").startswith("sym:"), -shared(item)))

@@ -11,18 +11,21 @@ from roteiro.graph.queries.path import path
 from roteiro.graph.queries.shapes import place
 from roteiro.graph.store import GraphStore
 from roteiro.tools import wording
-from roteiro.tools.briefing.scope import is_aside, is_test, sources_first
 from roteiro.tools.briefing.signatures import bases_of
+from roteiro.tools.scope import is_aside, is_test, sources_first
 
 # Callers and the like beyond so many are counted, not listed.
 LISTED = 10
 _PATH_DEPTH = 8
+_DECISION_LINES = 3
 _USES: tuple[EdgeKind, ...] = ("calls", "references", "imports")
 _TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait", "enum")
 
 
-def about(node: Node) -> list[str]:
-    """What and where it is."""
+def about(store: GraphStore, node: Node) -> list[str]:
+    """What and where it is; of a decision record also what was decided."""
+    if node.kind == "adr":
+        return _decision(store, node)
     line = wording.defined(node)
     if node.kind == "const" and node.signature:
         line = f"{line[:-1]}: `{' '.join(node.signature.split())}`."
@@ -31,10 +34,12 @@ def about(node: Node) -> list[str]:
     return [line]
 
 
-def callers(store: GraphStore, node: Node, *, outgoing: bool, tests: bool) -> list[str]:
+def callers(
+    store: GraphStore, node: Node, *, outgoing: bool, tests: bool, imports: bool = False
+) -> list[str]:
     """Who calls or refers to a symbol, or what it calls; calls before mere references."""
     found = _explained(store, node)
-    for kind in _USES:
+    for kind in sorted(_USES, key=lambda kind: kind != "imports") if imports else _USES:
         text = _ends(found, kind, incoming=not outgoing, tests=tests)
         if text:
             return [text]
@@ -124,6 +129,20 @@ def connection(store: GraphStore, start: Node, end: Node) -> list[str]:
 
 def _explained(store: GraphStore, node: Node) -> Explanation:
     return explain(store, node.key, limit=0)
+
+
+def _decision(store: GraphStore, node: Node) -> list[str]:
+    """A record's number, title, status and place, and the first lines under "Decision"."""
+    status = f" Its status is {node.status}." if node.status else ""
+    lines = [
+        f"ADR-{node.number or 0:04d} is `{node.title or node.name}` ({node.path}:{node.line or 1}).{status}"
+    ]
+    source = (store.read_source(node.path) or "").splitlines()
+    for section in store.nodes_in(node.path):
+        if section.kind == "adr_section" and section.line and section.name.lower().startswith("decision"):
+            said = [text for line in source[section.line : section.end_line] if (text := line.strip(" -*#"))]
+            lines += [f"It decides: {text}" for text in said[:_DECISION_LINES]]
+    return lines
 
 
 def _ends(found: Explanation, kind: EdgeKind, *, incoming: bool, tests: bool) -> str | None:

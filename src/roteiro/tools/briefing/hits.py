@@ -16,7 +16,7 @@ from roteiro.graph.words import KIND_WORDS, STOP_WORDS, words
 from roteiro.tools import wording
 from roteiro.tools.briefing.passages import weights_of
 from roteiro.tools.briefing.question import Question
-from roteiro.tools.briefing.scope import is_test, standing
+from roteiro.tools.scope import is_test, standing
 
 SHOWN = 5
 _LOOKED_AT = 30

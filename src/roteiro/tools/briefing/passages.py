@@ -18,7 +18,7 @@ from roteiro.graph.store import GraphStore
 from roteiro.graph.words import stem, terms
 from roteiro.tools import wording
 from roteiro.tools.briefing.mentions import LINE_CHARACTERS, lines_with
-from roteiro.tools.briefing.scope import is_aside, is_test
+from roteiro.tools.scope import is_aside, is_test
 
 # Sections looked into, and lines handed over.
 SECTIONS = 40

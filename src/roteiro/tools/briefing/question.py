@@ -13,6 +13,8 @@ from roteiro.graph.words import KIND_WORDS, STOP_WORDS
 # A longer text is a task with material, not a question to look up.
 MAX_QUESTION_CHARACTERS = 600
 
+_FENCED = re.compile(r"```.*?(```|$)", re.DOTALL)
+_RECORD = re.compile(r"\b(ADR)[-_ #]?0*(\d{1,4})\b", re.IGNORECASE)
 _QUOTED = re.compile(r"`([^`\s]{2,120})`")
 _INTENTS: dict[str, re.Pattern[str]] = {
     "path": re.compile(
@@ -44,7 +46,7 @@ _INTENTS: dict[str, re.Pattern[str]] = {
     ),
     "members": re.compile(
         r"\b(methods|members|fields|attributes|properties|functions|classes|constants|values|variants|"
-        r"contains?|define[sd]?|everything)\b"
+        r"interfaces|contents?)\b"
     ),
 }
 _ASKS = re.compile(
@@ -82,8 +84,8 @@ _BESIDE_KIND = re.compile(rf"\b(?:[Ee]xplain|{_KINDS})\s+(\w+)|\b(\w+)\s+(?:{_KI
 _BESIDE_VERB = re.compile(
     r"\b(?:calls?|called by|used by|uses|invokes?|does|subclass(?:es)? of|based on|extends?|implements?|"
     r"inherits? from|derives? from|parameters? of|arguments? of|signature of|callers of)\s+(?:the\s+)?(\w+)"
-    r"|\b(\w+)\s+(?:calls?|returns?|takes?|accepts?)\b|\b(\w+)\(\)"
 )
+_BEFORE_VERB = re.compile(r"\b(\w+)\s+(?:calls?|returns?|takes?|accepts?)\b|\b(\w+)\(\)")
 _CAPITALISED = re.compile(r"(?<![.?!]\s)(?<!^)\b([A-Z]\w+)\b(?P<next>\s+\w+)?")
 # What may follow a word that is a name; a noun may not ("URL path templates").
 _AFTER = """
@@ -150,6 +152,7 @@ class Question:
         intents: what it wants: `path callers inherits signature debt history members`; empty means
             "where or what".
         parameter: the parameter it asks about by name, if it does.
+        imports: it asks about imports rather than calls.
         outgoing: it asks what a symbol calls, not who calls it.
         below: of a class it asks for what inherits from it, not for its bases.
         asks: it wants to be told something, not to have something made.
@@ -166,6 +169,7 @@ class Question:
     maybe_names: dict[str, bool]
     intents: frozenset[str]
     parameter: str | None
+    imports: bool
     outgoing: bool
     below: bool
     asks: bool
@@ -178,11 +182,13 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Read a user's message as a question."""
+    """Read a user's message as a question; pasted code is no part of it."""
+    whole, text = text, _FENCED.sub(" ", text)
     asked = take_apart(text)
     quoted = [name.rstrip("().,:;") for name in _QUOTED.findall(text)]
+    records = [f"ADR-{int(match[2]):04d}" for match in _RECORD.finditer(text)]
     named = [match["after"] for match in _KIND_AND_NAME.finditer(text)]
-    names = tuple(dict.fromkeys(name for name in (*quoted, *asked.names, *named) if _is_name(name)))
+    names = tuple(dict.fromkeys(name for name in (*records, *quoted, *asked.names, *named) if _is_name(name)))
     lowered = text.lower()
     without_names = lowered
     for name in names:
@@ -193,10 +199,11 @@ def read_question(text: str) -> Question:
         maybe_names=_maybe_names(text, names),
         intents=_intents(without_names),
         parameter=_parameter(text),
+        imports="import" in lowered,
         outgoing=bool(_OUTGOING.search(lowered)),
         below=bool(_BELOW.search(lowered)),
-        asks=_is_question(text, lowered),
-        advises=_is_short(text) and bool(_ADVICE.search(lowered)),
+        asks=_is_question(whole, lowered),
+        advises=_is_short(whole) and bool(_ADVICE.search(lowered)),
         about_tests=asked.about_tests and not _TESTS_LEFT_OUT.search(lowered),
         kinds=_wanted_kinds(lowered),
         wants_symbol=bool(_WANTS_SYMBOL.search(lowered)),
@@ -224,7 +231,7 @@ def _parameter(text: str) -> str | None:
 def _maybe_names(text: str, names: Sequence[str]) -> dict[str, bool]:
     found: dict[str, bool] = {}
     parts = {part for name in names for part in re.split(r"\W+", name)}
-    for pattern in (_BESIDE_KIND, _BESIDE_VERB):
+    for pattern in (_BESIDE_KIND, _BESIDE_VERB, _BEFORE_VERB):
         for match in pattern.finditer(text):
             found |= {word: True for word in match.groups() if word}
     for match in _CAPITALISED.finditer(text):

@@ -15,7 +15,7 @@ from roteiro.graph.model import Node
 from roteiro.graph.queries.names import near_names, resolve_name
 from roteiro.graph.store import GraphStore
 from roteiro.tools.briefing.mentions import is_mentioned, last_part
-from roteiro.tools.briefing.scope import best_standing, sources_first
+from roteiro.tools.scope import best_standing, sources_first
 
 # A name that more symbols bear than this says little; the best few are enough.
 MAX_MEANINGS = 4
