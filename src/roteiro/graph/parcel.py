@@ -25,7 +25,7 @@ from roteiro.graph.extract.facts import (
     header_from_json,
     header_to_json,
 )
-from roteiro.graph.model import Edge, Marker, Node
+from roteiro.graph.model import Marker, Node
 from roteiro.graph.words import index_text
 
 log = logging.getLogger("roteiro.graph")
@@ -187,19 +187,6 @@ def _node_row(node: Node) -> Row:
         node.number,
         node.title,
         node.status,
-    )
-
-
-def edge_row(edge: Edge) -> Row:
-    """An edge as the store takes it; its file is the one whose text says so."""
-    return (
-        edge.source,
-        edge.target,
-        edge.kind,
-        edge.line,
-        edge.sites,
-        edge.provenance,
-        edge.confidence,
     )
 
 

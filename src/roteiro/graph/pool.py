@@ -23,7 +23,7 @@ from typing import Any, Final
 from roteiro.graph.extract.facts import FileHeader
 from roteiro.graph.facts_map import Unpacked
 from roteiro.graph.link import Linker
-from roteiro.graph.parcel import Parcel, Row, Task, edge_row, make_parcel, unpack_body, unpack_header
+from roteiro.graph.parcel import Parcel, Row, Task, make_parcel, unpack_body, unpack_header
 
 # Below these, starting workers (0.2 s each) costs more than they save.
 POOL_MIN_FILES: Final = 64
@@ -84,8 +84,7 @@ def link_all(
     wanted = jobs if jobs is not None else _cores()
     if wanted < 2 or (jobs is None and count < LINK_MIN_FILES):
         for path, body in bodies:
-            edges = linker.resolve(path, headers[path], unpack_body(body))
-            yield path, list(map(edge_row, edges))
+            yield path, linker.rows(path, headers[path], unpack_body(body))
         return
     pool = _pool(wanted, headers.packed)
     running: deque[Future[bytes]] = deque()
@@ -176,10 +175,7 @@ def _link(batch: list[tuple[str, bytes]]) -> bytes:
     _worker["linked_bytes"] += sum(len(body) for _, body in batch)
     linker, headers = _worker["linker"], _worker["headers"]
     packed = marshal.dumps(
-        [
-            (path, list(map(edge_row, linker.resolve(path, headers[path], unpack_body(body)))))
-            for path, body in batch
-        ]
+        [(path, linker.rows(path, headers[path], unpack_body(body))) for path, body in batch]
     )
     gc.collect(0)
     return packed

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from roteiro.graph.extract.facts import FileHeader, Link, symbol_key
-from roteiro.graph.link.edges import EdgeSet
-from roteiro.graph.model import Edge, EdgeKind
+from roteiro.graph.link.edges import EdgeRow, EdgeSet
+from roteiro.graph.model import EdgeKind
 
 _ADR: Final = "adr:"
 _NAME: Final = re.compile(r"[^\W\d][\w$.]*")
@@ -25,9 +25,11 @@ class Authored:
         self._documents: dict[str, str] | None = None
         self._names: dict[str, list[str]] | None = None
 
-    def edges(self, path: str, links: Sequence[Link]) -> list[Edge]:
+    def rows(self, links: Sequence[Link]) -> list[EdgeRow]:
         """The authored edges of one file."""
-        found = EdgeSet(path)
+        if not links:
+            return []
+        found = EdgeSet()
         for link in links:
             target = self._target(link)
             if target is None or target == link.source:
@@ -36,7 +38,7 @@ class Authored:
             found.add(link.source, target, kind, link.line)
             if link.source.startswith(_ADR) and target.startswith("sym:"):
                 found.add(target, link.source.partition("#")[0], "authored_by", link.line)
-        return found.edges("authored")
+        return found.rows("authored")
 
     def _target(self, link: Link) -> str | None:
         if link.kind in {"adr", "supersedes"}:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from roteiro.graph.link.rules import RULES, Rules
+from roteiro.graph.link.rules import Rules
 from roteiro.graph.link.types import head_and_arguments
 from roteiro.graph.link.values import (
     HOLDERS,
@@ -33,7 +33,7 @@ class Classes:
         self._world = world
         self._evaluator = evaluator
         self._orders: dict[ClassRef, tuple[ClassRef, ...]] = {}
-        self._members: dict[tuple[ClassRef, str], tuple[Value, ...] | None] = {}
+        self._ordering: set[ClassRef] = set()
 
     def attribute(self, value: Value, name: str) -> Values:
         """What `value.name` stands for; a property is what it returns."""
@@ -76,8 +76,11 @@ class Classes:
         """The type and its bases in the order in which they are asked."""
         known = self._orders.get(start)
         if known is not None:
+            if start in self._ordering:
+                self._world.cuts += 1
             return known
         self._orders[start] = (start,)
+        self._ordering.add(start)
         seen: dict[ClassRef, None] = {start: None}
         for base in self.bases(start):
             for holder in self.order(base):
@@ -88,6 +91,7 @@ class Classes:
         seen.pop(start, None)
         found = (start, *seen)
         self._orders[start] = found
+        self._ordering.discard(start)
         return found
 
     def bases(self, holder: ClassRef) -> list[ClassRef]:
@@ -140,7 +144,7 @@ class Classes:
         return value[0] == "d" and "p" in self._world.table(value[1]).defs[value[2]].flags
 
     def _rules(self, value: Value) -> Rules:
-        return RULES[self._world.table(value[1]).header.lang]
+        return self._world.table(value[1]).rules
 
     def _absent(self, value: Value) -> Values:
         """A member that no known base has: another code base's, or made at run time."""

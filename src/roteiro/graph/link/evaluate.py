@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from roteiro.graph.extract.facts import FILE_SCOPE, Bind, Import
+from roteiro.graph.extract.facts import FILE_SCOPE, Bind
 from roteiro.graph.link.classes import Classes
 from roteiro.graph.link.elements import Elements
 from roteiro.graph.link.expressions import merged, parse
 from roteiro.graph.link.names import Names, Wanted
-from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.systems import PathSystem
-from roteiro.graph.link.table import Entry, FileTable
+from roteiro.graph.link.table import Entries, FileTable
 from roteiro.graph.link.types import alternatives, head_and_arguments
 from roteiro.graph.link.values import (
     CLASSES,
@@ -58,9 +57,11 @@ class Evaluator:
         if found is not None:
             return found
         if key in self._open or self._depth > _DEPTH:
+            self.world.cuts += 1
             return ONLY_UNKNOWN
         self._open.add(key)
         self._depth += 1
+        cuts = self.world.cuts
         try:
             if "|" in expr:
                 parts = expr.split("|")
@@ -70,7 +71,7 @@ class Evaluator:
         finally:
             self._open.discard(key)
             self._depth -= 1
-        if not self._open:
+        if self.world.cuts == cuts or not self._open:
             self._known[key] = found
         return found
 
@@ -81,10 +82,10 @@ class Evaluator:
         if "|" in expr:
             return scope, line, self_type
         head = parse(expr)[0]
-        if head not in table.repeated:
-            line = 0
+        if line:
+            line = table.last_bound(head, line) if head in table.repeated else 0
         own = scope == FILE_SCOPE or head in table.scoped or head in _BOUND_TO_SCOPE
-        if not own and RULES[table.header.lang].lexical:
+        if not own and table.rules.lexical:
             return FILE_SCOPE, line, None
         return scope, line, self_type
 
@@ -94,7 +95,7 @@ class Evaluator:
         head, steps = parse(expr)
         if not head or head[0] == "'":
             return ONLY_EXTERNAL if head != "'None" else NOTHING
-        rules = RULES[table.header.lang]
+        rules = table.rules
         current = self._word(table, scope, head, steps, self_type)
         if current is None:
             current = self.names.find(table, scope, Wanted(head, line, self_type))
@@ -111,7 +112,7 @@ class Evaluator:
         self_type: ClassRef | None,
     ) -> Values | None:  # fmt: skip
         """What a word of the language stands for at the head of an expression, None for a name."""
-        rules = RULES[table.header.lang]
+        rules = table.rules
         if rules.modules == "rust":
             found = self.world.system(table).head(table, scope, head)
             if found is not None:
@@ -136,20 +137,18 @@ class Evaluator:
 
     # -- what binds a name --------------------------------------------------------------------------
 
-    def entries(
-        self, table: FileTable, entries: Sequence[Entry], line: int, self_type: ClassRef | None
-    ) -> Values:
+    def entries(self, table: FileTable, entries: Entries, line: int, self_type: ClassRef | None) -> Values:
         """What the things that bind one name in one scope stand for together."""
         found: list[Values] = []
-        rows = [entry for entry in entries if isinstance(entry, int)]
-        found += [(value,) for value in self.definitions(table, rows, None)]
-        binds = [entry for entry in entries if isinstance(entry, Bind)]
+        if entries.rows:
+            found += [(value,) for value in self.definitions(table, entries.rows, None)]
+        binds = entries.binds
         if len(binds) > 1 and line:
             binds = [bind for bind in binds if bind.line <= line] or binds
-        found += [self.bound(table, bind, self_type) for bind in binds]
-        for entry in entries:
-            if isinstance(entry, Import):
-                found.append(self.world.imported(table, entry))
+        for bind in binds:
+            found.append(self.bound(table, bind, self_type))
+        for row in entries.imports:
+            found.append(self.world.imported(table, row))
         return merged(found) if len(found) != 1 else found[0]
 
     def definitions(self, table: FileTable, rows: Sequence[int], receiver: ClassRef | None) -> list[Value]:
@@ -189,8 +188,8 @@ class Evaluator:
     def _declared(self, table: FileTable, name: str) -> Values:
         """What a prototype announces, unless the file itself defines it."""
         system = self.world.system(table)
-        entries = table.names.get(FILE_SCOPE, {}).get(name, ())
-        if any(isinstance(entry, int) for entry in entries) or not isinstance(system, PathSystem):
+        entries = table.names.get(FILE_SCOPE, {}).get(name)
+        if (entries is not None and entries.rows) or not isinstance(system, PathSystem):
             return NOTHING
         return system.declared(table, name) or ONLY_UNKNOWN
 
@@ -242,7 +241,7 @@ class Evaluator:
         """Whether a call makes an instance: of a type, or by a function with a prototype."""
         table = self.world.table(value[1])
         row = table.defs[value[2]]
-        prototype = RULES[table.header.lang].modules == "ecma" and row.qualname in table.members
+        prototype = table.rules.modules == "ecma" and row.qualname in table.members
         return row.kind in CLASSES or prototype
 
     def returned(self, value: Value) -> Values:
@@ -253,7 +252,7 @@ class Evaluator:
         if not row.returns:
             return ONLY_UNKNOWN
         if "i" not in row.flags:
-            explicit = RULES[table.header.lang].explicit_self and row.kind == "method"
+            explicit = table.rules.explicit_self and row.kind == "method"
             if explicit and row.params and row.params[0][1] == row.returns:
                 return self.names.receiver(table, index, receiver)  # `def open(self: T) -> T`
             return self.typed(table, row.parent, row.returns, receiver)

@@ -14,13 +14,12 @@ from roteiro.graph.extract.facts import (
     FILE_SCOPE,
     FileBody,
     FileHeader,
-    Import,
     Ref,
     symbol_key,
 )
 from roteiro.graph.link.authored import Authored
 from roteiro.graph.link.changes import affected_files
-from roteiro.graph.link.edges import EdgeSet
+from roteiro.graph.link.edges import EdgeRow, EdgeSet, edge_of
 from roteiro.graph.link.evaluate import Evaluator
 from roteiro.graph.link.expressions import merged, parse
 from roteiro.graph.link.rules import RULES
@@ -37,6 +36,11 @@ _GUESS: Final = 0.5
 _KINDS: Final[Mapping[str, EdgeKind]] = {
     "c": "calls", "n": "calls", "r": "references", "t": "references",
 }  # fmt: skip
+
+
+_Resolved = tuple[str, list[str], float | None]
+"""Source, targets, confidence."""
+_UNRESOLVED: Final[_Resolved] = ("", [], None)
 
 
 class Site(NamedTuple):
@@ -60,22 +64,27 @@ class Linker:
         self._evaluator = Evaluator(self._world)
         self._authored = Authored(headers)
         self._by_name: dict[str, dict[str, list[tuple[str, int]]]] | None = None
+        self._keys: dict[str, dict[int, str]] = {}
 
     def resolve(self, path: str, header: FileHeader, body: FileBody) -> list[Edge]:
         """All edges that the text of one file makes, each (source, target, kind) once."""
-        edges = self._authored.edges(path, body.links)
+        return [edge_of(path, row) for row in self.rows(path, header, body)]
+
+    def rows(self, path: str, header: FileHeader, body: FileBody) -> list[EdgeRow]:
+        """What `resolve` finds, as the store takes it."""
+        authored = self._authored.rows(body.links)
         if header.lang not in RULES:
-            return edges
+            return authored
         table = self._world.open(path, header, body)
         try:
-            found = EdgeSet(path)
+            found = EdgeSet()
             self._structure(table, found)
             self._imports(table, found)
             self._bases(table, found)
             self._references(table, body.refs, found)
         finally:
             self._world.close(path)
-        return found.edges() + edges
+        return found.rows() + authored
 
     def affected(
         self,
@@ -141,16 +150,31 @@ class Linker:
     # -- references ----------------------------------------------------------------------------------
 
     def _references(self, table: FileTable, refs: Sequence[Ref], found: EdgeSet) -> None:
+        add = found.add
+        known: dict[tuple[int, str, str, int], _Resolved] = {}
         for ref in refs:
-            targets, confidence = self._targets(table, ref)
-            if not targets:
-                continue
-            source = self._source(table, ref.scope)
-            kind = _KINDS[ref.kind]
-            for target in targets[:_MAX_CANDIDATES]:
-                key = self._key(target[1], target[2])
-                if key != source or kind == "calls":
-                    found.add(source, key, kind, ref.line, confidence)
+            scope, letter, expr, line = ref
+            # What binds the name may change from line to line only where it is bound repeatedly.
+            head = parse(expr)[0] if "|" not in expr else ""
+            place = line if not head or head in table.repeated else 0
+            resolved = known.get((scope, letter, expr, place))
+            if resolved is None:
+                resolved = known[scope, letter, expr, place] = self._resolved(table, ref)
+            source, targets, confidence = resolved
+            kind = _KINDS[letter]
+            for key in targets:
+                add(source, key, kind, line, confidence)
+
+    def _resolved(self, table: FileTable, ref: Ref) -> _Resolved:
+        """The keys of both ends of a reference; a use of itself is none, a call of itself is."""
+        targets, confidence = self._targets(table, ref)
+        if not targets:
+            return _UNRESOLVED
+        source = self._source(table, ref.scope)
+        keys = [self._key(target[1], target[2]) for target in targets[:_MAX_CANDIDATES]]
+        if ref.kind not in "cn":
+            keys = [key for key in keys if key != source]
+        return source, keys, confidence
 
     def _targets(self, table: FileTable, ref: Ref) -> tuple[list[Value], float | None]:
         """What a reference means, with a confidence where that is not sure."""
@@ -184,7 +208,7 @@ class Linker:
 
     def _constructors(self, value: Value) -> list[Value]:
         """What `super(...)` calls: a base's constructor, else the base itself."""
-        rules = RULES[self._world.table(value[1]).header.lang]
+        rules = self._world.table(value[1]).rules
         method = self._world.table(value[1]).defs[value[2]].qualname.rpartition(".")[2]
         for name in (rules.constructor, method):
             found = self._evaluator.classes.member(value, name) if name else None
@@ -229,13 +253,13 @@ class Linker:
 
     def _renamed(self, table: FileTable, name: str) -> bool:
         """Whether a name was imported under another name."""
-        entries = table.names.get(FILE_SCOPE, {}).get(name, ())
-        return any(isinstance(entry, Import) for entry in entries)
+        entries = table.names.get(FILE_SCOPE, {}).get(name)
+        return entries is not None and bool(entries.imports)
 
     def _guess(self, table: FileTable, ref: Ref) -> list[Value]:
         """A member of a value nobody knows: every definition of that name may be meant."""
         head, steps = parse(ref.expr)
-        rules = RULES[table.header.lang]
+        rules = table.rules
         name = steps[-1][1:] if steps and steps[-1][0] == "." else "" if steps else head
         if name in rules.common_members or (not steps and not rules.declared):
             return []
@@ -266,8 +290,14 @@ class Linker:
     # -- edges -----------------------------------------------------------------------------------------
 
     def _key(self, path: str, index: int) -> str:
-        header = self._world.table(path).header
-        return symbol_key(header.lang, path, header.defs[index].qualname)
+        keys = self._keys.get(path)
+        if keys is None:
+            keys = self._keys[path] = {}
+        found = keys.get(index)
+        if found is None:
+            header = self._world.table(path).header
+            found = keys[index] = symbol_key(header.lang, path, header.defs[index].qualname)
+        return found
 
     def _kind(self, value: Value) -> str:
         return self._world.table(value[1]).defs[value[2]].kind

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from roteiro.graph.extract.facts import FILE_SCOPE
 from roteiro.graph.link.expressions import merged
-from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.table import FileTable
 from roteiro.graph.link.values import (
     CALLABLES,
@@ -42,7 +41,7 @@ class Names:
 
     def find(self, table: FileTable, scope: int, wanted: Wanted) -> Values:
         """What a bare name stands for at a scope."""
-        rules = RULES[table.header.lang]
+        rules = table.rules
         current = scope
         while True:
             found = self._in_scope(table, current, scope, wanted)
@@ -57,7 +56,7 @@ class Names:
         return ONLY_EXTERNAL if wanted.name in rules.builtins else ONLY_UNKNOWN
 
     def _in_scope(self, table: FileTable, current: int, start: int, wanted: Wanted) -> Values | None:
-        rules = RULES[table.header.lang]
+        rules = table.rules
         defs = table.defs
         is_def = 0 <= current < len(defs)
         kind = defs[current].kind if is_def else ""
@@ -107,7 +106,7 @@ class Names:
 
     def receiver(self, table: FileTable, scope: int, self_type: ClassRef | None) -> Values:
         """The first parameter of a method with an explicit `self`."""
-        if not RULES[table.header.lang].explicit_self:
+        if not table.rules.explicit_self:
             return ONLY_UNKNOWN
         row = table.defs[scope]
         holder = self_type or self.class_at(table, scope)

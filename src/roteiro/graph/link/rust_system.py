@@ -76,9 +76,9 @@ class RustSystem(System):
         known = self.head(table, scope, first)
         if known is not None:
             return known
-        names = table.names.get(FILE_SCOPE, {})
-        entries = [entry for entry in names.get(first, ()) if entry is not row]
-        if entries:
+        entries = table.names.get(FILE_SCOPE, {}).get(first)
+        entries = entries.without(row) if entries is not None else None
+        if entries is not None:
             return self.evaluator.entries(table, entries, 0, None)
         crate = self._modules.crate(first)
         return ONLY_EXTERNAL if crate is None else (("m", crate),)

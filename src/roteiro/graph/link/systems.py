@@ -91,7 +91,10 @@ class System:
     def starred(self, table: FileTable, name: str) -> Values:
         """What starred imports bring in under a name."""
         key = (table.path, name)
-        if not table.stars or key in self._stars:
+        if not table.stars:
+            return NOTHING
+        if key in self._stars:
+            self.world.cuts += 1
             return NOTHING
         self._stars.add(key)
         try:

@@ -6,33 +6,54 @@ Thread: any, read-only once built.
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind, FileBody, FileHeader, Import
+from roteiro.graph.link.rules import RULES, Rules
 from roteiro.graph.link.values import CLASSES
 
-Entry = int | Bind | Import
-"""An index into `defs`, a bind, or an import."""
+
+class Entries:
+    """What binds one name in one scope: definitions (indexes into `defs`), binds, imports."""
+
+    __slots__ = ("binds", "imports", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[int] = []
+        self.binds: list[Bind] = []
+        self.imports: list[Import] = []
+
+    def without(self, row: Import) -> Entries | None:
+        """The same without one import, None where nothing is left."""
+        rest = Entries()
+        rest.rows, rest.binds = self.rows, self.binds
+        rest.imports = [entry for entry in self.imports if entry is not row]
+        return rest if rest.rows or rest.binds or rest.imports else None
 
 
 class FileTable:
     """The lookup form of one file.
 
-    `names[scope][name]` lists what binds a name in a scope, in source order within each kind;
+    `names[scope][name]` is what binds a name in a scope, in source order within each kind;
     `members[qualname][name]` what the type of that qualified name holds, `attributes[...]` the binds of
     its fields, those set through `self` in its methods included. `scoped` are the names that anything
     but the file itself binds, `repeated` those that one scope binds more than once.
     """
 
     __slots__ = (
-        "attributes", "blocks", "defs", "header", "members", "names", "path", "qualnames", "repeated",
-        "scoped", "stars",
+        "_lines", "attributes", "blocks", "defs", "header", "lang", "members", "names", "path",
+        "qualnames", "repeated", "rules", "scoped", "stars",
     )  # fmt: skip
 
     def __init__(self, path: str, header: FileHeader, body: FileBody | None) -> None:
         self.path = path
         self.header = header
+        self.lang = header.lang
+        self.rules: Rules = RULES[header.lang]
         self.defs = header.defs
         self.blocks = body.blocks if body is not None else ()
-        self.names: dict[int, dict[str, list[Entry]]] = {}
+        self.names: dict[int, dict[str, Entries]] = {}
+        self._lines: dict[str, list[int]] = {}
         self.members: dict[str, dict[str, list[int]]] = {}
         self.attributes: dict[str, dict[str, list[Bind]]] = {}
         self.qualnames: dict[str, int] = {}
@@ -61,6 +82,27 @@ class FileTable:
             scope = self.parent(scope)
         return scope
 
+    def last_bound(self, name: str, line: int) -> int:
+        """The last line up to `line` that binds a repeated name; 0 where none does.
+
+        Two places between the same binds see the same of them, and are told by this number.
+        """
+        lines = self._lines.get(name)
+        if lines is None:
+            found = (names[name].binds for names in self.names.values() if name in names)
+            lines = self._lines[name] = sorted({bind.line for binds in found for bind in binds})
+        at = bisect_right(lines, line)
+        return lines[at - 1] if at else 0
+
+    def _entries(self, scope: int, name: str) -> Entries:
+        names = self.names.get(scope)
+        if names is None:
+            names = self.names[scope] = {}
+        found = names.get(name)
+        if found is None:
+            found = names[name] = Entries()
+        return found
+
     def _add_definitions(self) -> None:
         constructors = self.header.lang in {"java", "csharp", "cpp"}
         defs = self.defs
@@ -77,10 +119,7 @@ class FileTable:
             if row.parent != FILE_SCOPE:
                 self.scoped.add(name)
             if not holder or (0 <= row.parent < index and defs[row.parent].qualname == holder):
-                names = self.names.get(row.parent)
-                if names is None:
-                    names = self.names[row.parent] = {}
-                names.setdefault(name, []).append(index)
+                self._entries(row.parent, name).rows.append(index)
             if holder:
                 members = self.members.get(holder)
                 if members is None:
@@ -92,7 +131,7 @@ class FileTable:
             if row.name == "*":
                 self.stars.append(row)
             else:
-                self.names.setdefault(row.scope, {}).setdefault(row.local, []).append(row)
+                self._entries(row.scope, row.local).imports.append(row)
                 if row.scope != FILE_SCOPE:
                     self.scoped.add(row.local)
 
@@ -105,10 +144,10 @@ class FileTable:
                 if scope != FILE_SCOPE:
                     holder = defs[scope].qualname.rpartition(".")[0] if scope < len(defs) else ""
             else:
-                rows = self.names.setdefault(scope, {}).setdefault(name, [])
-                if rows:
+                entries = self._entries(scope, name)
+                if entries.binds or entries.rows or entries.imports:
                     self.repeated.add(name)
-                rows.append(bind)
+                entries.binds.append(bind)
                 if scope != FILE_SCOPE:
                     self.scoped.add(name)
                 holder = ""

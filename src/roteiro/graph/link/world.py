@@ -14,7 +14,7 @@ from roteiro.graph.link.packages import Packages
 from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.rust_system import RustSystem
 from roteiro.graph.link.systems import EcmaSystem, PackageSystem, PathSystem, PythonSystem, System
-from roteiro.graph.link.table import Entry, FileTable
+from roteiro.graph.link.table import Entries, FileTable
 from roteiro.graph.link.values import CLASSES, ONLY_UNKNOWN, ClassRef, Value, Values
 
 if TYPE_CHECKING:
@@ -36,6 +36,9 @@ class World:
         self.headers = headers
         self.packages = Packages(headers)
         self.evaluator: Evaluator
+        # How often a guard against circles cut something short: what was found meanwhile may be less
+        # than the whole, and is not kept for others.
+        self.cuts = 0
         self._tables: dict[str, FileTable] = {}
         self._closed: FileTable | None = None
         self._systems: dict[str, System] = {}
@@ -87,7 +90,7 @@ class World:
         index = table.qualnames.get(name)
         if index is not None:
             return (table.path, index)
-        if not RULES[table.header.lang].parts:
+        if not table.rules.parts:
             return None
         rows = self.packages.of(table.path, table.header).qualnames.get(name, [])
         rows = [row for row in rows if self.table(row[0]).defs[row[1]].kind in CLASSES]
@@ -98,7 +101,7 @@ class World:
         table = self.table(holder[0])
         qualname = table.defs[holder[1]].qualname
         found = [(table, qualname)]
-        rules = RULES[table.header.lang]
+        rules = table.rules
         if rules.parts:
             package = self.packages.of(table.path, table.header)
             for path in package.holders.get(qualname, ()):
@@ -126,13 +129,15 @@ class World:
         if known is not None:
             return known
         if key in self._asked:  # modules that import the name from one another
+            self.cuts += 1
             return ONLY_UNKNOWN
         self._asked.add(key)
+        cuts = self.cuts
         try:
             found = self._system_of(module).member(module, name)
         finally:
             self._asked.discard(key)
-        if not self._asked:
+        if self.cuts == cuts or not self._asked:
             self._members[key] = found
         return found
 
@@ -153,7 +158,7 @@ class World:
             if scope == FILE_SCOPE:
                 break
             scope = table.parent(scope)
-        if RULES[table.header.lang].packages:
+        if table.rules.packages:
             rows = self.packages.of(table.path, table.header).names.get(name, [])
             if len(rows) == 1 and self.table(rows[0][0]).defs[rows[0][1]].kind == "const":
                 return ("d", *rows[0], None)
@@ -174,17 +179,18 @@ class World:
                     return ("d", holder[0], row, None) if table.defs[row].kind == "const" else None
         return None
 
-    def _constant_of(self, table: FileTable, entries: Sequence[Entry]) -> Value | None:
-        for entry in entries:
-            if isinstance(entry, int):
-                return ("d", table.path, entry, None) if table.defs[entry].kind == "const" else None
-            if isinstance(entry, Import) and entry.name and len(entries) == 1:
-                return self._imported_constant(table, entry)
+    def _constant_of(self, table: FileTable, entries: Entries) -> Value | None:
+        if entries.rows:
+            row = entries.rows[0]
+            return ("d", table.path, row, None) if table.defs[row].kind == "const" else None
+        if len(entries.imports) == 1 and not entries.binds and entries.imports[0].name:
+            return self._imported_constant(table, entries.imports[0])
         return None
 
     def _imported_constant(self, table: FileTable, row: Import) -> Value | None:
         key = (table.path, f"const:{row.local}")
         if key in self._asked:
+            self.cuts += 1
             return None
         self._asked.add(key)
         try:
