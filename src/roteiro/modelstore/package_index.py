@@ -21,7 +21,8 @@ from roteiro.modelstore.sources import PackageSource, Plan
 from roteiro.modelstore.transfer import RemoteFile
 from roteiro.modelstore.web import Web, show_url
 
-DEFAULT_INDEX = "https://pypi.org/simple"
+# Asks pip for the index it falls back to, so that the two never differ.
+_ASK_PIP = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 PIP_SECONDS = 20.0
 SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -34,7 +35,7 @@ RELEASE = re.compile(r"\d+(\.\d+)*")
 class IndexSettings:
     """Which index to ask, and the certificates for it."""
 
-    url: str = DEFAULT_INDEX
+    url: str
     ca_file: str | None = None
 
 
@@ -49,10 +50,14 @@ class Wheel:
 
 
 def pip_settings(environment: Mapping[str, str]) -> IndexSettings:
-    """What pip would use: its environment variables first, then its configuration files."""
+    """What pip would use: its environment variables first, then its configuration files, then its default.
+
+    Raises:
+        DownloadFailed: no index is configured and pip is not installed.
+    """
     configured = _pip_configuration()
     return IndexSettings(
-        url=environment.get("PIP_INDEX_URL") or configured.get("index-url") or DEFAULT_INDEX,
+        url=environment.get("PIP_INDEX_URL") or configured.get("index-url") or _pip_default(),
         ca_file=environment.get("PIP_CERT") or configured.get("cert"),
     )
 
@@ -128,6 +133,23 @@ def _pip_configuration() -> dict[str, str]:
         if section in {"global", "user", "site", "install", "download", ":env:"}:
             found[option] = value.strip().strip("'")
     return found
+
+
+def _pip_default() -> str:
+    try:
+        told = subprocess.run(
+            [sys.executable, "-c", _ASK_PIP],
+            capture_output=True,
+            text=True,
+            timeout=PIP_SECONDS,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.SubprocessError, UnicodeDecodeError) as error:
+        raise DownloadFailed(
+            "No package index is known: none is configured and pip is not installed.",
+            hint="Set PIP_INDEX_URL to a package index's simple API.",
+        ) from error
+    return told
 
 
 def _from_json(body: bytes, page: str) -> list[Wheel]:

