@@ -15,7 +15,7 @@ from contextlib import aclosing
 
 from roteiro.chat.events import TextDelta
 from roteiro.conversation import ask_prompt
-from roteiro.conversation.ask_plan import AskOptions, Plan, Strategy, plan_of
+from roteiro.conversation.ask_plan import STRATEGIES, AskOptions, Plan, plan_of
 from roteiro.conversation.ask_report import AskReport
 from roteiro.conversation.ask_rounds import NO_ANSWER, AskedQuestion
 from roteiro.conversation.events import AnswerEvent, AnswerFinished, Delta, Usage
@@ -29,7 +29,7 @@ from roteiro.tools.access import GraphAccess
 from roteiro.tools.briefing import Briefer, Briefing
 from roteiro.tools.registry import Registry
 
-__all__ = ["NO_ANSWER", "Ask", "AskOptions", "Strategy"]
+__all__ = ["NO_ANSWER", "STRATEGIES", "Ask", "AskOptions"]
 
 log = logging.getLogger("roteiro.ask")
 

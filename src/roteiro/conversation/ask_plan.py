@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from roteiro.conversation.turn import TurnFinished
 from roteiro.tools.briefing import MAX_TOKENS
 from roteiro.tools.graph_tools import DEFAULT_RESULT_TOKENS
 
 Strategy = Literal["brief", "loop", "guided", "brief+loop"]
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
 # The tools' statement and one result need this much; a smaller window is briefed instead.
 LEAST_WINDOW_FOR_TOOLS = 3072

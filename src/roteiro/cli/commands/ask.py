@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from roteiro.cli import output
+from roteiro.cli.graph import SYNC_OPTION, opened
 from roteiro.config import load_config
-from roteiro.errors import NoGraph, UsageError
+from roteiro.errors import UsageError
 
 if TYPE_CHECKING:
     from roteiro.conversation.events import AnswerEvent
@@ -30,26 +31,42 @@ def ask(
     question: str = typer.Argument(help="The question, in quotes."),
     model: str | None = typer.Option(None, help="Id of an installed model."),
     max_tokens: int = typer.Option(400, min=1, help="Most tokens of the answer."),
+    strategy: str | None = typer.Option(
+        None,
+        help="How the model is helped: brief (look up first), loop (it calls tools), guided, brief+loop.",
+    ),
+    sync_first: bool = SYNC_OPTION,
     as_json: bool = typer.Option(False, "--json", help="Print the answer with its sources as JSON."),
 ) -> None:
     """Look the question up in the code graph, and let the model answer from what was found."""
     with output.command_errors(json=as_json):
         if not question.strip():
             raise UsageError("There is no question.", hint='roteiro ask "Who calls parse_header?"')
-        config = load_config({"serve.tools": True})
-        from roteiro.runtime import build_runtime
-
-        runtime = build_runtime(config)
-        if not runtime.graph.available():
-            raise NoGraph("This work tree has no graph yet.", hint="Run `roteiro sync` first.")
+        with opened(sync_first=sync_first, as_json=as_json) as graph:
+            stale = graph.stale
+        runtime = _runtime(strategy)
         runtime.catalog.check()
-        asyncio.run(_ask(runtime, question, model, max_tokens, as_json=as_json))
+        show = _Show(quiet=as_json, stale=stale)
+        asyncio.run(_ask(runtime, question, model, max_tokens, show))
 
 
 # ------------------------------------------------------------------------------------------------
 
 
-async def _ask(runtime: Runtime, question: str, model: str | None, max_tokens: int, *, as_json: bool) -> None:
+def _runtime(strategy: str | None) -> Runtime:
+    from roteiro.conversation.ask import STRATEGIES, AskOptions
+    from roteiro.runtime import build_runtime
+
+    known = {name: name for name in STRATEGIES}
+    if strategy is not None and strategy not in known:
+        raise UsageError(
+            f"There is no strategy {strategy!r}.", hint=f"Use {', '.join(known)}.", param="strategy"
+        )
+    options = AskOptions() if strategy is None else AskOptions(strategy=known[strategy])
+    return build_runtime(load_config({"serve.tools": True}), ask_options=options)
+
+
+async def _ask(runtime: Runtime, question: str, model: str | None, max_tokens: int, show: _Show) -> None:
     from roteiro.chat.messages import Message
     from roteiro.conversation.request import ChatRequest
     from roteiro.engine.request import SamplingParams
@@ -62,19 +79,21 @@ async def _ask(runtime: Runtime, question: str, model: str | None, max_tokens: i
         # The answer stands in the facts; there is nothing to vary.
         sampling=SamplingParams(temperature=0),
     )
-    show = _Show(quiet=as_json)
     try:
         async with aclosing(runtime.conversation.answer(request)) as answer:
             async for event in answer:
                 show.event(event)
     finally:
         await runtime.aclose()
-    show.end(as_json=as_json)
+    show.end()
 
 
 class _Show:
-    def __init__(self, *, quiet: bool) -> None:
+    """Prints an answer as it comes, or all of it as JSON at the end."""
+
+    def __init__(self, *, quiet: bool, stale: bool) -> None:
         self._quiet = quiet
+        self._stale = stale
         self._text: list[str] = []
         self._report: dict[str, Any] = {}
         self._model = ""
@@ -99,10 +118,10 @@ class _Show:
             case AnswerFinished():
                 self._report, self._model = event.roteiro or {}, event.model
 
-    def end(self, *, as_json: bool) -> None:
-        if as_json:
+    def end(self) -> None:
+        if self._quiet:
             answer = {"answer": "".join(self._text), "model": self._model, **self._report}
-            output.print_json(answer)
+            output.print_json({**answer, "stale": self._stale})
             return
         output.stdout().print()
         if sources := self._report.get("sources"):
