@@ -156,7 +156,7 @@ def _find(
     if template.capabilities.tools:
         named = (
             worded
-            or _of_marks(_FAMILY_MARKS, template.source, known)
+            or _of_marks(_FAMILY_MARKS, f"{stated}\n{template.source}", known)
             or _named_in(special_tokens, known)
             or _named_in((template.source,), known)
         )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, ParsedCall
 from roteiro.chat.messages import Message, Tool
 
@@ -150,8 +151,7 @@ def _generic_call(call: ParsedCall) -> str:
 
 def _object_text(arguments: str) -> str:
     """Arguments as a JSON object's text, whatever a client put into the history."""
-    value = arguments_object(arguments)
-    return json.dumps(value, ensure_ascii=False)
+    return numbers.dumps(arguments_object(arguments))
 
 
 def arguments_object(arguments: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def arguments_object(arguments: str) -> dict[str, Any]:
     if not arguments.strip():
         return {}
     try:
-        value = json.loads(arguments)
+        value = numbers.loads(arguments)
     except (ValueError, RecursionError):
         return {"arguments": arguments}
     return value if isinstance(value, dict) else {"arguments": value}

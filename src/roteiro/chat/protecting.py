@@ -5,10 +5,10 @@ Pure; thread: any.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from dataclasses import replace
 
+from roteiro.chat import numbers
 from roteiro.chat.inert import Placeholders
 from roteiro.chat.messages import Message, Tool, ToolCall
 
@@ -50,8 +50,8 @@ def _protect_call(call: ToolCall, places: Placeholders) -> ToolCall:
 def _protect_arguments(arguments: str, places: Placeholders) -> str:
     """JSON may spell a token with escapes, which are gone once it is read; else it stays as written."""
     try:
-        value = json.loads(arguments)
+        value = numbers.loads(arguments)
     except (ValueError, RecursionError):
         return str(places.protect(arguments))
     safe = places.protect(value)
-    return arguments if safe == value else json.dumps(safe, ensure_ascii=False)
+    return arguments if safe == value else numbers.dumps(safe)

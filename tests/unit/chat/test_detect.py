@@ -71,6 +71,19 @@ EXPECTED: dict[str, tuple[str, str, tuple[str, bool] | None]] = {
     "seed-oss": ("seed_oss", "native", ("<seed:think>", False)),
     "smollm3": ("hermes", "native", ("<think>", False)),
     "xlam-2": ("bare_json", "native", None),
+    "kimi-k2-queue": ("kimi_k2", "native", None),
+    "kimi-k2.5": ("kimi_k2", "native", ("<think>", True)),
+    "glm-4-0414": ("glm4", "native", None),
+    "glm-words": ("glm", "native", None),
+    "llama4-json": ("llama4", "native", None),
+    "hyperclova": ("hyperclova", "native", None),
+    "lfm2.5-plain": ("lfm2.5", "native", None),
+    "firefunction-2": ("functools", "native", None),
+    "pythonic-unquoted": ("pythonic", "native", None),
+    "hermes-strict-types": ("hermes", "native", None),
+    "hermes-no-nulls": ("hermes", "native", None),
+    "function-gemma-system": ("function_gemma", "native", None),
+    "phi-4-mini-unmarked": ("functools", "native", None),
     "zephyr": ("hermes", "preamble", None),
 }
 
@@ -94,6 +107,29 @@ def test_templates_are_proved(name: str):
     assert (found and (found.start, found.opened)) == reasoning
     assert detection.tools_stated >= 1
     assert detection.reading[0] is detection.dialect
+
+
+def details(name: str) -> dict[str, str]:
+    return {verdict.name: verdict.detail for verdict in detect(load(name)).probes if verdict.detail}
+
+
+def test_a_type_that_a_template_cannot_print_is_no_fault_of_the_call_form():
+    assert details("hermes-strict-types") == {
+        "null": "the template cannot state this parameter's type; it can write the call"
+    }
+
+
+def test_nulls_that_a_template_leaves_out_are_told():
+    assert details("hermes-no-nulls") == {"null": "the template leaves out what is null"}
+
+
+def test_a_template_that_spoils_calls_does_not_write_them():
+    found = detect(load("pythonic-unquoted"))
+    assert found.own_calls
+    spoilt = details("pythonic-unquoted")
+    assert {"string", "quotes", "newlines"} <= spoilt.keys()
+    assert "Roteiro writes the call itself" in spoilt["string"]
+    assert not detect(load("qwen2.5")).own_calls
 
 
 def test_markers_in_the_vocabulary_choose_the_preambles_form():

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from roteiro.chat.delimiters import find_reasoning
+from roteiro.chat.detect import detect
 from roteiro.chat.dialects import by_name
 from roteiro.chat.messages import Message, Tool, ToolCall
 from roteiro.chat.rendering import RenderOptions, render, render_prompt
@@ -150,6 +151,66 @@ def test_bad_arguments_in_history_do_not_crash(arguments: str, name: str):
 def test_arguments_are_given_as_an_object():
     text = text_of(load("qwen2.5"), [user("hi"), calling('{"q":"é<\\u0041>"}'), result()], [SEARCH])
     assert '{"name": "search", "arguments": {"q": "é<A>"}}' in text
+
+
+# What the model wrote must come out again, or the prefix is computed anew.
+WRITTEN = (
+    '{"z": 1e5, "a": 1.50, "b": [2E-3, -0.0, 12345678901234567890], "c": {"t": "ação 漢 <&>", "n": null}}'
+)
+
+
+@pytest.mark.parametrize(
+    "name", ["qwen2.5", "llama3.1", "mistral-v11", "kimi-k2", "deepseek-v3.1", "granite-4"]
+)
+def test_a_replayed_call_is_written_as_the_model_wrote_it(name: str):
+    assert WRITTEN in text_of(load(name), [user("hi"), calling(WRITTEN), result()], [SEARCH])
+
+
+@pytest.mark.parametrize("name", ["chatml", "gemma2"])
+def test_a_replayed_call_is_written_so_without_native_calls_too(name: str):
+    assert WRITTEN in text_of(load(name), [user("hi"), calling(WRITTEN), result()], [SEARCH])
+
+
+@pytest.mark.parametrize("name", ["qwen3-coder", "glm-4.5", "seed-oss", "olmo3", "function-gemma", "lfm2.5"])
+def test_numbers_are_replayed_as_written_where_arguments_are_no_json(name: str):
+    dialect = detect(load(name)).dialect
+    assert dialect is not None
+    options = RenderOptions(dialect=dialect, now=NOW)
+    history = [user("hi"), calling('{"q": 1e5}'), result()]
+    assert "1e5" in render_prompt(load(name), history, [SEARCH], options).text
+
+
+def test_a_call_that_the_template_would_spoil_is_written_by_the_dialect():
+    found = detect(load("pythonic-unquoted"))
+    options = RenderOptions(dialect=found.dialect, own_calls=found.own_calls, now=NOW)
+    history = [user("hi"), calling('{"q": "say \\"x\\""}'), result("done")]
+    text = render_prompt(load("pythonic-unquoted"), history, [SEARCH], options).text
+    assert '[search(q="say \\"x\\"")]<|eot_id|><|start_header_id|>ipython<|end_header_id|>' in text
+    assert '{"output": "done"}' in text
+
+
+def test_results_stay_the_templates_where_only_calls_are_text():
+    text = text_of(load("lfm2.5-plain"), [user("hi"), calling(), result("done")], [SEARCH])
+    assert "<|im_start|>tool\ndone<|im_end|>" in text
+
+
+def test_tools_that_need_a_system_message_get_one():
+    prompt = render_prompt(
+        load("function-gemma-system"), [user("hi")], [SEARCH], RenderOptions(dialect=HERMES)
+    )
+    assert prompt.tools == "native"
+    assert prompt.text.count("Finds things.") == 1
+    mine = [system("Be brief."), user("hi")]
+    text = text_of(load("function-gemma-system"), mine, [SEARCH])
+    assert "Be brief." in text
+    assert "You can call functions." not in text
+
+
+def test_tools_as_one_text_for_templates_that_take_them_so():
+    text = text_of(load("firefunction-2"), [user("hi"), calling(), result("done")], [SEARCH])
+    assert text.count('"description": "Finds things."') == 1
+    assert ' functools[{"name": "search", "arguments": {"q": "x"}}]' in text
+    assert "Functions:\n[]" in text_of(load("firefunction-2"), [user("hi")])
 
 
 def test_foreign_ids_are_made_to_fit():

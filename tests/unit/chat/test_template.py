@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from roteiro.chat.template import CHATML, load_template, normalise_source
+from roteiro.chat.template.budget import Budget
 from roteiro.chat.template.sandbox import TemplateRefusal, TemplateRunaway
 from roteiro.errors import TemplateError
 
@@ -97,13 +98,15 @@ def test_a_runaway_ends_itself(source: str):
 
 
 def test_recursion_that_doubles_runs_into_the_clock(monkeypatch: pytest.MonkeyPatch):
-    from roteiro.chat.template.budget import Budget
-
     template = load_template(
         "{% macro f(n) %}{% if n > 0 %}{{ f(n - 1) }}{{ f(n - 1) }}{% endif %}{% endmacro %}{{ f(60) }}"
     )
     with pytest.raises(TemplateRunaway, match="longer than"):
         template.render(USER, budget=Budget(0.2))
+
+
+# A list of a billion parts, made of sixty lists.
+_DOUBLED = "{% set ns = namespace(a=[1]) %}{% for i in range(30) %}{% set ns.a = [ns.a, ns.a] %}{% endfor %}"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.json_scan import scan_string
 from roteiro.chat.dialects.region import MAX_NAME_LENGTH, Calls, one_after_another, region_reader
@@ -56,7 +57,7 @@ def gemma_dialect(name: str, marks: GemmaMarks, instruction: str = "") -> Dialec
 
     def render(calls: Sequence[ParsedCall]) -> str:
         return "".join(
-            f"{marks.opener}call:{call.name}{_text(json.loads(call.arguments), marks.quote)}{marks.closer}"
+            f"{marks.opener}call:{call.name}{_text(numbers.loads(call.arguments), marks.quote)}{marks.closer}"
             for call in calls
         )
 
@@ -160,7 +161,7 @@ def _text(value: Any, quote: str) -> str:
         case list():
             return "[" + ",".join(_text(item, quote) for item in value) + "]"
         case _:
-            return json.dumps(value)
+            return numbers.dumps(value)
 
 
 def _key(key: str, quote: str) -> str:

@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.region import Calls, Grammar, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps
@@ -96,7 +97,7 @@ def _read_call(source: Source, calls: Calls, form: PairForm) -> Steps[None]:
 def _render_call(form: PairForm, call: ParsedCall) -> str:
     pairs = "".join(
         f"{form.key[0]}{key}{form.key[1]}\n{form.value[0]}{text_value(value)}{form.value[1]}\n"
-        for key, value in json.loads(call.arguments).items()
+        for key, value in numbers.loads(call.arguments).items()
     )
     return f"{form.call[0]}{call.name}{form.after_name}\n{pairs}{form.call[1]}"
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape, unescape
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps, drop
@@ -80,7 +81,7 @@ def _render_argument(key: str, value: Any) -> str:
 def _render(calls: Sequence[ParsedCall]) -> str:
     written = (
         f'{_CALL}{escape(call.name)}" index="{at}"{_TAG_END}'
-        + "".join(_render_argument(key, value) for key, value in json.loads(call.arguments).items())
+        + "".join(_render_argument(key, value) for key, value in numbers.loads(call.arguments).items())
         + _CALL_END
         for at, call in enumerate(calls, 1)
     )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.python_scan import python_text
 from roteiro.chat.dialects.pythonic import LFM_CLOSE, LFM_OPEN, marked_list
@@ -18,7 +18,7 @@ def _value(value: Any) -> str:
 
 def _render(calls: Sequence[ParsedCall]) -> str:
     written = (
-        f"{call.name}({', '.join(f'{k}={_value(v)}' for k, v in json.loads(call.arguments).items())})"
+        f"{call.name}({', '.join(f'{k}={_value(v)}' for k, v in numbers.loads(call.arguments).items())})"
         for call in calls
     )
     return f"{LFM_OPEN}[{', '.join(written)}]{LFM_CLOSE}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.json_scan import scan_value
 from roteiro.chat.dialects.region import Calls, one_after_another, region_reader
@@ -115,7 +116,7 @@ def _render_call(call: ParsedCall) -> str:
     """Objects and arrays as JSON text: it says what tags cannot (types, nulls, empty lists)."""
     arguments = "".join(
         f"{_MARK}<{key}>{text_value(value)}{_MARK}</{key}>"
-        for key, value in json.loads(call.arguments).items()
+        for key, value in numbers.loads(call.arguments).items()
     )
     return f'{_CALL}{call.name}">{arguments}{_CALL_END}'
 

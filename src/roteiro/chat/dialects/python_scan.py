@@ -11,6 +11,7 @@ import math
 import re
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.json_scan import MAX_NUMBER_LENGTH
 from roteiro.chat.dialects.region import Calls
 from roteiro.chat.dialects.source import Malformed, Out, Source, Steps
@@ -29,6 +30,7 @@ _CONSTANTS = {
 }
 _WORD = re.compile(r"[A-Za-z]*")
 _NUMBER_RUN = re.compile(r"[-+0-9.eE_]*")
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"[^\"'\\\x00-\x1f\x7f-\x9f]*")
 _ESCAPES = {"a": "\a", "v": "\v", "0": "\0", "'": "'", '"': '"', "\\": "\\", "\n": ""}
 _JSON_ESCAPES = frozenset("nrtbf")
@@ -179,12 +181,12 @@ def python_text(value: Any) -> str:
         case dict():
             return "{" + ", ".join(f"{python_text(k)}: {python_text(v)}" for k, v in value.items()) + "}"
         case _:
-            return json.dumps(value, ensure_ascii=False)
+            return numbers.dumps(value)
 
 
 def write_python_call(name: str, arguments: str) -> str:
     """One call as Python; `arguments` is the text of a JSON object."""
-    pairs = json.loads(arguments).items()
+    pairs = numbers.loads(arguments).items()
     return f"{name}({', '.join(f'{key}={python_text(value)}' for key, value in pairs)})"
 
 
@@ -291,7 +293,7 @@ def _scan_number(source: Source, out: Out) -> Steps[None]:
         raise Malformed from None
     if not math.isfinite(number):
         raise Malformed
-    out(json.dumps(number))
+    out(text if _JSON_NUMBER.fullmatch(text) else json.dumps(number))
 
 
 def _scan_escape(source: Source, out: Out) -> Steps[None]:

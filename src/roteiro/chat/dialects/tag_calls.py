@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.dialects.dialect import Dialect, Envelope, ParsedCall
 from roteiro.chat.dialects.region import MAX_NAME_LENGTH, Calls, one_after_another, region_reader
 from roteiro.chat.dialects.source import Malformed, Source, Steps, drop
@@ -110,7 +111,7 @@ def read_text_value(
 
 def text_value(value: Any) -> str:
     """A value as these forms write it: a string bare, anything else as JSON."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else numbers.dumps(value)
 
 
 # ---------------------------------------------------------------------------
@@ -222,7 +223,7 @@ def _renderer(form: TagForm) -> Callable[[Sequence[ParsedCall]], str]:
 
     def render_call(call: ParsedCall) -> str:
         begin, after, end = form.call
-        parameters = "".join(render_parameter(k, v) for k, v in json.loads(call.arguments).items())
+        parameters = "".join(render_parameter(k, v) for k, v in numbers.loads(call.arguments).items())
         return f"{begin}{call.name}{after}\n{parameters}{end}"
 
     def render(calls: Sequence[ParsedCall]) -> str:

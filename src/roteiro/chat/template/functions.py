@@ -5,11 +5,11 @@ Knows no Jinja: plain functions over plain values. Thread: the one that renders.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from roteiro.chat import numbers
 from roteiro.chat.template.budget import MAX_INTEGER_BITS, BudgetExceeded, current
 
 # A width or precision in a format specification: more digits than this pad without end.
@@ -47,7 +47,8 @@ def to_json(
     if isinstance(indent, int) and indent > 16:
         message = f"tojson was asked to indent by {indent}"
         raise BudgetExceeded(message)
-    text = json.dumps(
+    weigh(value)
+    text = numbers.dumps(
         value,
         ensure_ascii=ensure_ascii,
         indent=indent,
@@ -71,10 +72,29 @@ def _json_default(value: object) -> object:
     raise TypeError(message)
 
 
+def weigh(value: Any) -> None:
+    """Count what printing a value visits: a few lines can build a list of a billion parts out of two."""
+    current().step()
+    if isinstance(value, Mapping):
+        for member in value.values():
+            weigh(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            weigh(member)
+
+
+def to_string(value: Any) -> str:
+    """The `string` filter."""
+    if isinstance(value, str):
+        return value
+    weigh(value)
+    return str(value)
+
+
 def from_json(text: str) -> Any:
     """The value that a JSON text stands for."""
     current().grow(len(text))
-    return json.loads(text)
+    return numbers.loads(text)
 
 
 def items(value: Any) -> list[tuple[Any, Any]]:
@@ -109,7 +129,7 @@ def indent(text: Any, width: int | str = 4, first: bool = False, blank: bool = F
 
 def join(values: Iterable[Any], separator: Any = "", attribute: str | None = None) -> str:
     """Join texts, announcing the length first."""
-    texts = [str(_member(value, attribute) if attribute else value) for value in values]
+    texts = [to_string(_member(value, attribute) if attribute else value) for value in values]
     glue = str(separator)
     current().step(len(texts))
     current().grow(sum(map(len, texts)) + len(glue) * len(texts))
@@ -155,6 +175,7 @@ def binary_operation(operator: str, left: Any, right: Any, apply: Callable[[Any,
         _announce_power(left, right)
     elif operator == "%" and isinstance(left, str):
         check_format(left)
+        weigh(right)
     return apply(left, right)
 
 

@@ -81,6 +81,7 @@ class BoundedEnvironment(ImmutableSandboxedEnvironment):
 
         def bounded(*args: Any, **kwargs: Any) -> str:
             functions.check_format(text)
+            functions.weigh((*args, *kwargs.values()))
             current().grow(sum(len(str(value)) for value in (*args, *kwargs.values())) + len(text))
             return wrapped(*args, **kwargs)
 
@@ -120,6 +121,8 @@ def _filtered(node: nodes.Node, name: str) -> nodes.Filter:
 def _output(context: Context, value: Any) -> Any:
     if isinstance(value, str):
         current().grow(len(value))
+    else:
+        functions.weigh(value)
     return value
 
 
@@ -144,6 +147,7 @@ def _environment(*, owns_values: bool) -> BoundedEnvironment:
         replace=functions.replace,
         indent=functions.indent,
         join=functions.join,
+        string=functions.to_string,
         format=_format_filter,
     )
     made.filters[_ROUNDS] = functions.count_rounds
