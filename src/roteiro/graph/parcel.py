@@ -151,8 +151,7 @@ def _search_rows(nodes: tuple[Node, ...], text: str) -> tuple[Row, ...]:
     lines = text.split("\n")
     rows: list[Row] = []
     for node, inner in zip(nodes, _inner_spans(nodes, len(lines)), strict=True):
-        found = index_text(node, lines, inner=inner)
-        rows.append((found.name, found.parts, found.path, found.signature, found.doc, found.body))
+        rows.append(tuple(index_text(node, lines, inner=inner)))
     return tuple(rows)
 
 

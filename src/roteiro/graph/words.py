@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
+from typing import Final, NamedTuple, TypeVar
 
 from roteiro.graph.model import Node
 
@@ -33,6 +33,7 @@ _STOP = """
     we were what when where whether which while who whose why will with would you your
 """
 STOP_WORDS = frozenset(_STOP.split())
+_PROSE = frozenset({"doc", "adr", "adr_section"})
 _KIND = """
     class classes code codebase constant constants declared defined definition file files find function
     functions implementation implemented implements lives located method methods module modules name
@@ -43,10 +44,12 @@ KIND_WORDS = frozenset(_KIND.split())
 # Nouns in -ion whose verb is another word (`except` is a keyword).
 _KEPT_ION = frozenset({"exception", "session", "version", "section", "question", "station"})
 _VOWEL = re.compile(r"[aeiouy]")
+_BETWEEN = re.compile(r"[\W_]+")
+_MEMO_SIZE: Final = 100_000
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexText:
+class IndexText(NamedTuple):
     """One node's row in the search index; each field is stems with spaces between.
 
     `name` is the name as one word (`_load_env` and `loadEnv` are `loadenv`), `parts` its words.
@@ -77,24 +80,23 @@ def index_text(
     """
     lines = source.split("\n") if isinstance(source, str) else source
     own = _own_lines(node, lines, inner)
-    prose = node.kind in ("doc", "adr", "adr_section")
-    doc = " ".join(filter(None, (node.doc, node.title, node.status)))
+    prose = node.kind in _PROSE
+    doc = node.doc or ""
+    if node.title or node.status:
+        doc = " ".join(filter(None, (node.doc, node.title, node.status)))
     return IndexText(
         name=compact(_base(node)),
         parts=" ".join(terms(f"{_scope(node)} {_base(node)} {_headline(node)}")),
         path=_path_terms(node.path),
         signature=" ".join(dict.fromkeys(terms(node.signature or ""))),
-        doc=" ".join(terms(f"{doc} {own}" if prose else doc)),
+        doc=" ".join(terms(f"{doc} {own}" if prose else doc)) if doc or prose else "",
         body="" if prose else _distinct(own),
     )
 
 
 def terms(text: str) -> list[str]:
     """Every word of a text as its stem, in order, repeats kept."""
-    found: list[str] = []
-    for identifier in _identifiers(text):
-        found.extend(_stems(identifier))
-    return found
+    return list(chain.from_iterable(map(_STEMS.__getitem__, _identifiers(text)))) if text else []
 
 
 def words(text: str) -> list[str]:
@@ -113,18 +115,49 @@ def query_words(text: str) -> list[str]:
 def split_identifier(identifier: str) -> tuple[str, ...]:
     """The words of one identifier: `_parseHTTPHeader2` is `parse`, `http`, `header2`."""
     if identifier.isascii():
-        return tuple(part.lower()[:WORD_CHARS] for part in _PART.findall(identifier))
+        if identifier.islower():  # most names, without the pattern
+            if identifier.isalpha():
+                return (identifier[:WORD_CHARS],)
+            if identifier.replace("_", "").isalpha():
+                return tuple([part[:WORD_CHARS] for part in identifier.split("_") if part])
+        return tuple([part.lower()[:WORD_CHARS] for part in _PART.findall(identifier)])
     return tuple(_split_any(_folded(identifier)))
 
 
 def compact(name: str) -> str:
     """A name as one word, whatever its spelling: `load_env` and `LoadEnv` are both `loadenv`."""
-    return re.sub(r"[\W_]+", "", _folded(name)).lower()
+    if name.isascii() and name.isidentifier():
+        return name.replace("_", "").lower()
+    return _BETWEEN.sub("", _folded(name)).lower()
 
 
-@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """A lower-case English word without plural, -ing, -ed, -ion and final e."""
+    return _STEM[word]
+
+
+# --------------------------------------------------------------------------------------------------
+
+
+class _Memo(dict[str, T]):
+    """What a function gave for each text, as a plain look-up: millions are asked for.
+
+    It is emptied when it is full. A thread that fills it beside another loses an entry at worst.
+    """
+
+    def __init__(self, work: Callable[[str], T]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, text: str) -> T:
+        found = self._work(text)
+        if len(self) >= _MEMO_SIZE:
+            self.clear()
+        self[text] = found
+        return found
+
+
+def _stem(word: str) -> str:
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
     word = _singular(word)
@@ -138,9 +171,6 @@ def stem(word: str) -> str:
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
-# --------------------------------------------------------------------------------------------------
-
-
 def _singular(word: str) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
@@ -151,9 +181,8 @@ def _singular(word: str) -> str:
     return word
 
 
-@lru_cache(maxsize=200_000)
 def _stems(identifier: str) -> tuple[str, ...]:
-    return tuple(stem(part) for part in split_identifier(identifier))
+    return tuple([_STEM[part] for part in split_identifier(identifier)])
 
 
 def _split_any(text: str) -> Iterable[str]:
@@ -167,9 +196,8 @@ def _split_any(text: str) -> Iterable[str]:
         yield run[start:].lower()[:WORD_CHARS]
 
 
-@lru_cache(maxsize=200_000)
 def _body_terms(identifier: str) -> tuple[str, ...]:
-    stems = _stems(identifier)
+    stems = _STEMS[identifier]
     return (*stems, compact(identifier)[:WORD_CHARS]) if len(stems) > 1 else stems
 
 
@@ -198,6 +226,8 @@ def _own_lines(node: Node, lines: Sequence[str], inner: Iterable[tuple[int, int]
     first, last = node.line or 1, node.end_line or len(lines)
     kept: list[str] = []
     at = first
+    if not inner:
+        return "\n".join(lines[first - 1 : last])[:BODY_CHARS]
     for start, end in sorted(inner):
         kept.extend(lines[at - 1 : max(at, start) - 1])
         at = max(at, end + 1)
@@ -216,4 +246,12 @@ def _path_terms(path: str) -> str:
 
 
 def _distinct(text: str) -> str:
-    return " ".join(dict.fromkeys(chain.from_iterable(map(_body_terms, dict.fromkeys(_identifiers(text))))))
+    if not text:
+        return ""
+    found = map(_BODY_TERMS.__getitem__, dict.fromkeys(_identifiers(text)))
+    return " ".join(dict.fromkeys(chain.from_iterable(found)))
+
+
+_STEM: Final = _Memo(_stem)
+_STEMS: Final = _Memo(_stems)
+_BODY_TERMS: Final = _Memo(_body_terms)
