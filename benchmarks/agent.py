@@ -27,7 +27,8 @@ from benchmarks.processes import default_model
 
 WINDOW = 8192
 ANSWER_TOKENS = 24
-CALL_TOKENS = 96
+# Enough for a whole call: one that a limit cuts cannot be sent back.
+CALL_TOKENS = 64
 FILES = ["src/app.py", "src/store.py", "src/wire.py", "tests/test_app.py", "README.md"]
 
 
@@ -67,7 +68,7 @@ class Agent:
             self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
         if not calls:
             self.messages.append({"role": "user", "content": text})
-        self.turn(step)
+        self.turn(step, max_tokens=CALL_TOKENS)
 
     def turn(self, step: str, **fields: Any) -> None:
         fields = {"max_tokens": ANSWER_TOKENS, "tools": self.tools, **self._fields, **fields}
