@@ -150,7 +150,9 @@ class Briefer:
             yield from _each(holders, lambda node: facts.members(store, node))
 
     def _callers(self, store: GraphStore, question: Question, symbols: Sequence[Node]) -> Iterator[str]:
-        for node in symbols:
+        """Of "which methods of C call f" it is f whose callers are asked for."""
+        callables = [node for node in symbols if node.kind in ("fn", "method")]
+        for node in callables or symbols:
             yield from facts.callers(
                 store,
                 node,
