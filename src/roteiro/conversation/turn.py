@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from roteiro.chat.dialects.dialect import Dialect
 from roteiro.chat.events import (
     ChatEvent,
     ReasoningDelta,
@@ -226,11 +227,16 @@ class Turn:
         hidden = self._request.reasoning.in_content
         return {
             "reasoning": None if hidden else self._profile.reasoning,
-            "dialects": self._profile.dialects,
+            "dialects": self._read_dialects(),
             "tools": self._tools,
             "generation_prompt_opened_reasoning": prompt.reasoning_open,
             "already_written": prompt.opener,
         }
+
+    def _read_dialects(self) -> tuple[Dialect, ...]:
+        """Where no call is wanted, JSON without a marker is an answer in JSON, not a call to be dropped."""
+        own = self._profile.detection.dialect
+        return (own,) if self._banned and own is not None else self._profile.dialects
 
     def _remember(self, prompt: Prompt, reading: _Reading, end: TurnFinished) -> None:
         """Keep how the model wrote this turn, for when its message comes back."""

@@ -95,6 +95,15 @@ async def test_none_keeps_the_prompt_and_makes_calls_impossible(tmp_path):
     await engine.aclose()
 
 
+async def test_none_leaves_an_answer_in_json_alone(tmp_path):
+    answer = '{"name": "search", "arguments": {"q": "a"}}'
+    conversation, engine, _ = make_conversation(tmp_path, [answer])
+    events = await events_of(conversation, user(tools=(SEARCH,), tool_choice=ToolChoice(mode="none")))
+    assert text_of(events) == answer
+    assert end_of(events).finish_reason == "stop"
+    await engine.aclose()
+
+
 async def test_none_states_no_tool_where_a_call_could_begin_with_any_token(tmp_path):
     template = HERMES_TEMPLATE.replace("<tool_call>", "<call>").replace("</tool_call>", "</call>")
     conversation, engine, backend = make_conversation(tmp_path, [CALL], template=template)
