@@ -19,7 +19,7 @@ _START, _CHANNEL, _MESSAGE = "<|start|>assistant", "<|channel|>", "<|message|>"
 _TO, _NAMESPACE = "to=", "functions."
 _ENDS = ("<|call|>", "<|end|>")
 _CHANNELS = ("commentary", "analysis")
-_FORMATS = ("<|constrain|>json", "json", "code")
+_FORMATS = ("<|constrain|>", "json", "code")
 
 _OPENERS = (
     *(f"{start}{_CHANNEL}{channel} {_TO}" for start in ("", _START) for channel in _CHANNELS),
