@@ -116,6 +116,7 @@ def _as_json(checked: _Subject, detection: Detection) -> dict[str, Any]:
         "dialect": detection.dialect.name if detection.dialect is not None else None,
         "tools": detection.tools,
         "tools_stated": detection.tools_stated,
+        "calls_in_history": "roteiro" if detection.own_calls else "template",
         "proof": detection.proof,
         "reading": [dialect.name for dialect in detection.reading],
         "system_role": detection.system_role,
@@ -147,6 +148,7 @@ def _print(result: dict[str, Any]) -> None:
     rows = [
         ("dialect", f"{result['dialect']} ({result['proof']})"),
         ("tools", f"{result['tools']}, each stated {result['tools_stated']} time(s)"),
+        ("calls in history", f"written by {result['calls_in_history']}"),
         ("system role", "yes" if result["system_role"] else "no, folded into the user's message"),
         ("reasoning", f"{reasoning['start']} ... {reasoning['end']}" if reasoning else "none known"),
         ("BOS", f"{result['bos_count']} ({result['bos_in_template']} by the template)"),
