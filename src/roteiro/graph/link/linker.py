@@ -6,7 +6,6 @@ world's. Thread: one linker, one thread; linkers in several processes may share 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -40,6 +39,8 @@ _KINDS: Final[Mapping[str, EdgeKind]] = {
 
 _Resolved = tuple[str, list[str], float | None]
 """Source, targets, confidence."""
+_ByName = dict[tuple[str, str, str], list[tuple[str, int]]]
+"""(family, kind, name) to (path, index)."""
 _UNRESOLVED: Final[_Resolved] = ("", [], None)
 
 
@@ -63,7 +64,7 @@ class Linker:
         self._world = World(headers)
         self._evaluator = Evaluator(self._world)
         self._authored = Authored(headers)
-        self._by_name: dict[str, dict[str, list[tuple[str, int]]]] | None = None
+        self._by_name: _ByName | None = None
         self._keys: dict[str, dict[int, str]] = {}
 
     def resolve(self, path: str, header: FileHeader, body: FileBody) -> list[Edge]:
@@ -265,26 +266,25 @@ class Linker:
             return []
         if not name or name.startswith("__"):
             return []
-        rows = self._candidates(rules.family, name, bare=not steps)
-        return [("d", *row, None) for row in rows] if len(rows) <= _MAX_CANDIDATES else []
-
-    def _candidates(self, family: str, name: str, *, bare: bool) -> list[tuple[str, int]]:
         if self._by_name is None:
             self._by_name = self._index()
-        rows = self._by_name.get(family, {}).get(name, [])
-        wanted = "fn" if bare else "method"
-        return [row for row in rows if self._world.table(row[0]).defs[row[1]].kind == wanted]
+        rows = self._by_name.get((rules.family, "method" if steps else "fn", name), ())
+        return [("d", *row, None) for row in rows] if len(rows) <= _MAX_CANDIDATES else []
 
-    def _index(self) -> dict[str, dict[str, list[tuple[str, int]]]]:
-        index: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(dict)
+    def _index(self) -> _ByName:
+        """Functions and methods by name, no more of a name than show that it is too common to guess."""
+        index: _ByName = {}
         for path in self._world.headers:
             header = self._world.headers[path]
             if header.lang not in RULES:
                 continue
-            names = index[RULES[header.lang].family]
+            family = RULES[header.lang].family
             for number, row in enumerate(header.defs):
                 if row.kind in CALLABLES and "~" not in row.qualname:
-                    names.setdefault(row.qualname.rpartition(".")[2], []).append((path, number))
+                    key = (family, row.kind, row.qualname.rpartition(".")[2])
+                    rows = index.setdefault(key, [])
+                    if len(rows) <= _MAX_CANDIDATES:
+                        rows.append((path, number))
         return index
 
     # -- edges -----------------------------------------------------------------------------------------
