@@ -174,3 +174,21 @@ def test_a_tree_without_a_graph_says_so(tmp_path):
 def test_markers_of_ignored_paths_do_not_count(access):
     briefing = Briefer(access, ignore=["shop/client.py"]).brief("How many TODO comments are there?")
     assert "shop/client.py" not in briefing.facts[0]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("Which class has a method called close?", "`Transport.close` is a method in shop/transport.py:26."),
+        ("Which files import dataclasses?", "`dataclasses` is imported in 1 file: shop/client.py."),
+        (
+            "Which function calls both _frame and Transport.send?",
+            "`Client._dispatch` (shop/client.py:29) calls `_frame` and `Transport.send`.",
+        ),
+        ("Which method of Client sets many things?", "`Client.configure` is a method in shop/client.py:32."),
+        ("What does this project do?", "The repository has 10 indexed files: 6 python, 2 markdown,"),
+        ("How often does NotImplementedError occur in shop/transport.py?", "`NotImplementedError` occurs 1 time in 1 file: shop/transport.py."),
+    ],
+)  # fmt: skip
+def test_other_questions(briefer, question, first):
+    assert briefer.brief(question).facts[0].startswith(first)

@@ -5,6 +5,8 @@ Each function takes the open store and what the question means, and returns sent
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from roteiro.graph.model import EdgeKind, Node, NodeKind
 from roteiro.graph.queries.explain import Explanation, explain
 from roteiro.graph.queries.path import path
@@ -18,6 +20,7 @@ from roteiro.tools.scope import is_aside, is_test, sources_first
 LISTED = 10
 _PATH_DEPTH = 8
 _DECISION_LINES = 3
+_SEVERAL = 2
 _USES: tuple[EdgeKind, ...] = ("calls", "references", "imports")
 _TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait", "enum")
 
@@ -47,6 +50,32 @@ def callers(
     if outgoing:
         return [f"`{name}` calls nothing in this repository that was found."]
     return [f"No caller of `{name}` was found in this repository."]
+
+
+def common_callers(store: GraphStore, nodes: Sequence[Node]) -> list[str]:
+    """Who calls every one of several symbols."""
+    shared: dict[str, Node] | None = None
+    for node in nodes:
+        callers_of = {
+            end.node.key: end.node for end in _explained(store, node).incoming if end.kind == "calls"
+        }
+        shared = {key: end for key, end in (shared or callers_of).items() if key in callers_of}
+    names = " and ".join(f"`{wording.name_of(node)}`" for node in nodes)
+    if not shared:
+        return [f"Nothing was found that calls {names} both."]
+    listed = ", ".join(
+        f"`{wording.name_of(node)}` ({place(node)})" for node in list(shared.values())[:LISTED]
+    )
+    return [f"{listed} {'calls' if len(shared) == 1 else 'call'} {names}."]
+
+
+def several(name: str, nodes: Sequence[Node]) -> list[str]:
+    """That a name means several things, each with its place; nothing where it means one."""
+    named = {wording.name_of(node): node for node in nodes}
+    if len(named) < _SEVERAL:
+        return []
+    listed = ", ".join(f"`{own}` ({place(node)})" for own, node in named.items())
+    return [f"`{name}` is defined {len(named)} times: {listed}."]
 
 
 def neighbours(store: GraphStore, node: Node) -> list[str]:

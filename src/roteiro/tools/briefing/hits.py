@@ -29,13 +29,19 @@ CODE: tuple[NodeKind, ...] = (
 )  # fmt: skip
 
 
-def described(store: GraphStore, question: Question) -> Iterator[str]:
-    """The symbols, else the documents, that the words of the question describe."""
+def described(store: GraphStore, question: Question, *, within: Node | None = None) -> Iterator[str]:
+    """The symbols, else the documents, that the words of the question describe.
+
+    Args:
+        store: the graph.
+        question: the question.
+        within: only members of this class.
+    """
     if not _tells(question.text):
         return
     kinds: Collection[NodeKind] = question.kinds or (CODE if question.about_code or question.here else ())
-    found = _worth(store, question, kinds)
-    if not found and kinds:
+    found = _worth(store, question, kinds, within)
+    if not found and kinds and within is None:
         found = _worth(store, question, ())
     for hit in found[:SHOWN]:
         said = hit.node.doc or hit.snippet or ""
@@ -45,8 +51,12 @@ def described(store: GraphStore, question: Question) -> Iterator[str]:
 # ------------------------------------------------------------------------------------------------
 
 
-def _worth(store: GraphStore, question: Question, kinds: Collection[NodeKind]) -> list[SearchHit]:
-    found = search(store, question.text, kinds=kinds, limit=_LOOKED_AT).hits
+def _worth(
+    store: GraphStore, question: Question, kinds: Collection[NodeKind], within: Node | None = None
+) -> list[SearchHit]:
+    found = search(store, question.text, kinds=kinds, limit=_LOOKED_AT if within is None else 0).hits
+    if within is not None:
+        found = tuple(hit for hit in found if hit.node.key.startswith(f"{within.key}."))
     own = [hit for hit in found if _in_scope(hit.node, question)]
     covered = _coverage(store, question, [hit.node for hit in own])
     enough = ENOUGH if question.here or question.about_code else SURELY_ENOUGH

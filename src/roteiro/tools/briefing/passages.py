@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from roteiro.graph.model import Node, NodeKind
@@ -33,6 +33,9 @@ _ABOUT_ASKING = """
     decision decide adr record say state mention explain introduce
 """
 _BOILERPLATE = frozenset(map(stem, _ABOUT_ASKING.split()))
+_IMPORT = re.compile(r"(import|from|use|using|require|#include|export|const|let|var)\b")
+_SENTENCE = re.compile(r"(?!.*[<>|])[\w*_`]+( \S+){4}")
+_LANGUAGES = 6
 _VERSION = re.compile(r"(?<![\w.])v?(\d+\.\d+(?:\.\d+)*)(?![\w])")
 _PROSE: tuple[NodeKind, ...] = ("doc", "adr_section", "adr")
 # A synonym of a word says it less surely than the word.
@@ -70,21 +73,54 @@ def passages(store: GraphStore, question: str) -> list[str]:
     return [_worded(passage) for passage in kept]
 
 
-def occurrences(store: GraphStore, name: str, *, tests: bool) -> list[str]:
-    """Where a name that is no symbol here is written: files, enclosing symbols and lines."""
+def occurrences(
+    store: GraphStore, name: str, *, tests: bool, files: Sequence[str] = (), imports: bool = False
+) -> list[str]:
+    """Where a name that is no symbol here is written: files, enclosing symbols and lines.
+
+    Args:
+        store: the graph.
+        name: the name.
+        tests: those of tests count too.
+        files: only in these, if any is given.
+        imports: only where it is imported.
+    """
     lines = lines_with(store, name)
+    if imports:
+        lines = [item for item in lines if _IMPORT.match(item[2])]
+    if files:
+        lines = [item for item in lines if item[0].path in files]
     own = [item for item in lines if tests or not is_test(item[0].path)] or lines
     own = [item for item in own if not is_aside(item[0].path)] or own
     if not own:
         return []
-    files = list(dict.fromkeys(node.path for node, _, _ in own))
-    times, where = wording.counted(len(own), "time"), wording.counted(len(files), "file")
-    facts = [f"`{name}` occurs {times} in {where}: {', '.join(files[:_OCCURRENCES])}."]
-    if len(own) <= _OCCURRENCES:
+    paths = list(dict.fromkeys(node.path for node, _, _ in own))
+    times, where = wording.counted(len(own), "time"), wording.counted(len(paths), "file")
+    does = f"is imported in {where}" if imports else f"occurs {times} in {where}"
+    facts = [f"`{name}` {does}: {', '.join(paths[:_OCCURRENCES])}."]
+    if len(own) <= _OCCURRENCES and not imports:
         facts += [
             f"`{wording.name_of(node)}` ({node.path}:{number}) has: {text}" for node, number, text in own
         ]
     return facts
+
+
+def overview(store: GraphStore) -> list[str]:
+    """What the readme says first, and what the repository holds."""
+    files = store.files()
+    told = []
+    for file in files:
+        if re.fullmatch(r"readme(\.\w+)?", file.path, re.IGNORECASE):
+            lines = (store.read_source(file.path) or "").splitlines()
+            said = [line for line in map(str.strip, lines) if _SENTENCE.match(line)]
+            told += [f"{file.path} says: {line.strip('#* ')[:LINE_CHARACTERS]}" for line in said[:LINES]]
+    languages: dict[str, int] = {}
+    for file in files:
+        languages[file.lang or "other"] = languages.get(file.lang or "other", 0) + 1
+    counted = ", ".join(
+        f"{count} {lang}" for lang, count in sorted(languages.items(), key=lambda x: -x[1])[:6]
+    )
+    return [*told, f"The repository has {wording.counted(len(files), 'indexed file')}: {counted}."]
 
 
 # ------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ _QUOTED = re.compile(r"`([^`\s]{2,120})`")
 _INTENTS: dict[str, re.Pattern[str]] = {
     "path": re.compile(
         r"\b(in ?between|between|lead\w* (in)?to|reach(es)?|ends? up|on the way|intermediate|indirectly|"
-        r"without calling|by way of|via|path from|chain|connect\w*|route from|get from|gets? to)\b"
+        r"without calling|by way of|via|path from|chain|connected|connects|route from|get from|gets? to)\b"
     ),
     "callers": re.compile(
         r"\b(calls?|called|callers?|calling|invoke[sd]?|invoking|uses?|used|users?|callees?|instantiat\w+|"
@@ -67,6 +67,14 @@ _CODE = re.compile(
     r"\b(functions?|methods?|class(es)?|modules?|packages?|source|code(base)?|repo(sitory)?|files?|symbols?|"
     r"constants?|variables?|interfaces?|structs?|traits?|enums?|endpoints?|commands?|tests?)\b"
 )
+# The repository as a whole is asked about.
+_WHOLE = re.compile(
+    r"\b(this|the|our|your) (repo(sitory)?|code ?base|project|package|library)\b(?!['\w]).{0,30}"
+    r"\b(do|does|about|for|purpose)\b|\b(do|does|about|purpose of|overview of|summari[sz]e|describe|explain) "
+    r"(this|the|our|your) (repo(sitory)?|code ?base|project|package|library)\W*(do|does|about|for)?\W*$"
+)
+_EXPLAINS = re.compile(r"\W*(please |can you )?(explain|describe|summari[sz]e)\b")
+_IMPORTED = re.compile(r"\bimport(?:s|ed|ing)?\s+(?:the\s+)?`?(\w+)")
 # "Which function ..." or "where in this project ..." can only be about the repository.
 _HERE = re.compile(
     r"\b(which|what|in which|name (the|a|an))\s+(\w+\s+){0,3}?"
@@ -75,15 +83,16 @@ _HERE = re.compile(
 )
 # "the class Zorbo", "function parse()": a name by its place and its looks.
 _KIND_AND_NAME = re.compile(
-    r"\b(?:class|function|method|module|struct|trait|interface|enum|exception|constant)\s+"
-    r"(?P<after>[A-Z]\w+|[a-z_]\w*(?=\(\)))"
+    r"\b(?:class|function|method|module|struct|trait|interface|enum|exception|constant|helper)\s+"
+    r"(?:(?:called|named)\s+(?P<called>\w+)(?=\W*$|[?.,]|\s+(?:in|of)\b)|(?P<after>[A-Z]\w+|[a-z_]\w*(?=\(\))))"
 )
 _KINDS = "class|function|method|module|helper|constant|interface|struct|trait|enum|exception"
 _BESIDE_KIND = re.compile(rf"\b(?:[Ee]xplain|{_KINDS})\s+(\w+)|\b(\w+)\s+(?:{_KINDS})\b")
 # A verb before or after a plain word makes a name of it: "who calls freeze", "what does freeze return".
 _BESIDE_VERB = re.compile(
     r"\b(?:calls?|called by|used by|uses|invokes?|does|subclass(?:es)? of|based on|extends?|implements?|"
-    r"inherits? from|derives? from|parameters? of|arguments? of|signature of|callers of)\s+(?:the\s+)?(\w+)"
+    r"inherits? from|derives? from|overrides?|overriding|parameters? of|arguments? of|signature of|"
+    r"callers of)\s+(?:the\s+)?(\w+)"
 )
 _BEFORE_VERB = re.compile(r"\b(\w+)\s+(?:calls?|returns?|takes?|accepts?)\b|\b(\w+)\(\)")
 _CAPITALISED = re.compile(r"(?<![.?!]\s)(?<!^)\b([A-Z]\w+)\b(?P<next>\s+\w+)?")
@@ -111,6 +120,10 @@ _WANTED_KINDS = {
     "exception": _TYPE,
 }
 _WORD = r"`?([A-Za-z_]\w*)`?"
+_NAMING = re.compile(
+    rf"\b(?:{_KINDS}|parameter|argument|variable|field) (?:called|named)\b"
+    r"(?! (?:by|in|on|from|at|to|with|when|after|before|during|inside|while|via|through)\b)|\bcalled\W*$"
+)
 _PARAMETER = (
     re.compile(rf"{_WORD}(?:'s)?\s+(?:parameter|argument|option|keyword|field)\b"),
     re.compile(rf"\b(?:parameter|argument|option|keyword|field)\s+(?:called\s+|named\s+)?{_WORD}"),
@@ -153,6 +166,9 @@ class Question:
             "where or what".
         parameter: the parameter it asks about by name, if it does.
         imports: it asks about imports rather than calls.
+        imported: the module that it says is imported.
+        explains: it wants something told at length ("explain ...").
+        whole: it asks what the repository is and does.
         outgoing: it asks what a symbol calls, not who calls it.
         below: of a class it asks for what inherits from it, not for its bases.
         asks: it wants to be told something, not to have something made.
@@ -170,6 +186,9 @@ class Question:
     intents: frozenset[str]
     parameter: str | None
     imports: bool
+    imported: str | None
+    explains: bool
+    whole: bool
     outgoing: bool
     below: bool
     asks: bool
@@ -187,10 +206,11 @@ def read_question(text: str) -> Question:
     asked = take_apart(text)
     quoted = [name.rstrip("().,:;") for name in _QUOTED.findall(text)]
     records = [f"ADR-{int(match[2]):04d}" for match in _RECORD.finditer(text)]
-    named = [match["after"] for match in _KIND_AND_NAME.finditer(text)]
+    named = [match["called"] or match["after"] for match in _KIND_AND_NAME.finditer(text)]
     names = tuple(dict.fromkeys(name for name in (*records, *quoted, *asked.names, *named) if _is_name(name)))
     lowered = text.lower()
-    without_names = lowered
+    # "a method called x" and "what is it called?" speak of names, not of calls.
+    without_names = _NAMING.sub(" ", lowered)
     for name in names:
         without_names = without_names.replace(name.lower(), " ")
     return Question(
@@ -200,6 +220,9 @@ def read_question(text: str) -> Question:
         intents=_intents(without_names),
         parameter=_parameter(text),
         imports="import" in lowered,
+        imported=match[1] if (match := _IMPORTED.search(text)) else None,
+        explains=bool(_EXPLAINS.match(lowered)),
+        whole=bool(_WHOLE.search(lowered)),
         outgoing=bool(_OUTGOING.search(lowered)),
         below=bool(_BELOW.search(lowered)),
         asks=_is_question(whole, lowered),
@@ -216,8 +239,9 @@ def read_question(text: str) -> Question:
 
 
 def _is_name(name: str) -> bool:
-    """Versions, e.g. and the like are no names."""
-    return bool(re.search(r"[A-Za-z_]{2}", name)) and name.lower() not in ("e.g", "i.e", "etc")
+    """Versions, small words, e.g. and the like are no names."""
+    small = STOP_WORDS | {"e.g", "i.e", "etc", "between", "there", "instead"}
+    return bool(re.search(r"[A-Za-z_]{2}", name)) and name.lower() not in small
 
 
 def _parameter(text: str) -> str | None:

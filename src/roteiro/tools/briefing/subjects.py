@@ -6,20 +6,18 @@ A name is taken as it is spelled: what merely contains it is another name. Threa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from roteiro.errors import AmbiguousName, NodeNotFound
 from roteiro.graph.model import Node
-from roteiro.graph.queries.names import near_names, resolve_name
+from roteiro.graph.queries.names import like, near_names, resolve_name
 from roteiro.graph.store import GraphStore
 from roteiro.tools.briefing.mentions import is_mentioned, last_part
 from roteiro.tools.scope import best_standing, sources_first
 
-# A name that more symbols bear than this says little; the best few are enough.
-MAX_MEANINGS = 4
-# A name that more symbols bear than this describes rather than names (`__init__`).
+# A name that more symbols bear than this describes rather than names (`__init__`); so many are kept.
 MANY = 12
 _TYPES = frozenset(("class", "interface", "struct", "enum", "trait"))
 
@@ -57,7 +55,7 @@ def find_subject(store: GraphStore, name: str) -> Subject:
     """What a name means."""
     nodes = _meanings(store, name)
     if nodes:
-        few = tuple(nodes[:MAX_MEANINGS])
+        few = tuple(nodes[:MANY])
         weak = len(nodes) > MANY or _is_protocol(name)
         return Subject(name=name, nodes=few, weak=weak, mentioned=True)
     if (owner := _owner(store, name)) is not None:
@@ -73,7 +71,7 @@ def find_symbol(store: GraphStore, name: str, *, weak: bool) -> Subject:
     chosen = best_standing(nodes)
     # `Map` in a sentence is hardly the constant of that name.
     weak = weak or len(chosen) > MANY or all(node.kind == "const" for node in chosen)
-    return Subject(name=name, nodes=tuple(chosen[:MAX_MEANINGS]), weak=weak)
+    return Subject(name=name, nodes=tuple(chosen[:MANY]), weak=weak)
 
 
 def narrowed(subjects: Sequence[Subject]) -> list[Subject]:
@@ -92,15 +90,20 @@ def narrowed(subjects: Sequence[Subject]) -> list[Subject]:
 
 
 def _meanings(store: GraphStore, name: str) -> list[Node]:
-    """The meanings of the name; of a dotted one also without its leading parts (a package's own name)."""
-    tried = name
+    """The meanings of the name; of a dotted one also without its leading parts.
+
+    `package.Name` may leave out its package and `variable.method` the variable, but `Class.member` not its
+    class, nor `library.Name` the library.
+    """
+    tried, inside = name, True
     while tried:
-        if found := _exact(store, tried):
+        found = _exact(store, tried)
+        if found and (inside or all(node.kind == "method" for node in found)):
             return found
         head, separator, rest = tried.partition(".")
-        # `package.Name` may leave out its package; `Class.member` may not leave out its class.
-        if not separator or not rest or store.nodes_by_name(head):
+        if not separator or not rest or _types(store, head):
             return []
+        inside = inside and _is_module(store, head)
         tried = rest
     return []
 
@@ -137,10 +140,13 @@ def _owner(store: GraphStore, name: str) -> Node | None:
     """The class of `Class.member` where the class is there and the member is not."""
     parts = re.split(r"[.#]|::|->", name.rstrip("().:#"))
     for owner in parts[-2:-1]:
-        types = [node for node in store.nodes_by_name(owner) if node.kind in _TYPES]
-        if types:
+        if types := _types(store, owner):
             return best_standing(types)[0]
     return None
+
+
+def _types(store: GraphStore, name: str) -> list[Node]:
+    return [node for node in store.nodes_by_name(name) if node.kind in _TYPES]
 
 
 def _near_members(store: GraphStore, owner: Node, member: str) -> tuple[str, ...]:
@@ -153,10 +159,10 @@ def _near_members(store: GraphStore, owner: Node, member: str) -> tuple[str, ...
 def _foreign(store: GraphStore, name: str) -> bool:
     """Whether `module.name` begins with a module that is no part of this repository."""
     head, dot, _ = name.partition(".")
-    if not dot or store.nodes_by_name(head):
-        return False
-    return not _has_folder(store.keyed(f"file:%{head}%", limit=200), head)
+    return bool(dot) and not store.nodes_by_name(head) and not _is_module(store, head)
 
 
-def _has_folder(keys: Iterable[str], name: str) -> bool:
+def _is_module(store: GraphStore, name: str) -> bool:
+    """Whether a folder or file of the repository is called so."""
+    keys = store.keyed(f"file:%{like(name)}%", limit=200)
     return any(name in re.split(r"[/.]", key.partition(":")[2]) for key in keys)
