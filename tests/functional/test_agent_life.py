@@ -11,7 +11,7 @@ import pytest
 
 from fakes.conversations import THINKING_TEMPLATE
 from fakes.harness import TOOLS, URL, Agent
-from fakes.served import Served, serving
+from fakes.served import CHAT, Served, serving
 from roteiro.engine.scripted import Behaviour, Reply
 
 # About 700 tokens of the scripted vocabulary: above the floor from which prefixes are kept.
@@ -146,6 +146,36 @@ def test_a_pinned_slot_is_used_and_told(served: Served) -> None:
             assert agent.ask("more").cached == held[number]
         used = {slot["id"]: slot.get("n_held", 0) for slot in client.get("/slots").json()}
         assert [slot for slot, tokens in used.items() if tokens] == [1, 3]
+
+
+def test_two_agents_on_one_pinned_slot_come_back_from_the_prefix_cache(tmp_path: Path) -> None:
+    with serving(tmp_path, window=16_384, prefix_cache_mb=64) as served, served.client() as client:
+        agents = [Agent(client, system=SYSTEM, fields={"id_slot": 0}) for _ in range(2)]
+        held = [0, 0]
+        for turn in range(4):
+            for number, agent in enumerate(agents):
+                said = agent.ask(f"{number} asks for the {turn}th time about something of its own")
+                if turn:
+                    assert said.cached == held[number]
+                held[number] = said.held
+
+
+def test_a_conversation_that_is_pinned_elsewhere_takes_its_state_along(served: Served) -> None:
+    with served.client() as client:
+        agent = Agent(client, system=SYSTEM, fields={"id_slot": 0})
+        held = agent.ask("hello").held
+        agent.fields["id_slot"] = 2
+        assert agent.ask("more").cached == held
+
+
+@pytest.mark.parametrize(("cache_mb", "kept"), [(64, True), (0, False)])
+def test_after_an_unload_the_prefix_cache_is_what_is_left(tmp_path: Path, cache_mb: int, kept: bool) -> None:
+    with serving(tmp_path, window=16_384, prefix_cache_mb=cache_mb) as served, served.client() as client:
+        agent = Agent(client, system=SYSTEM, tools=TOOLS)
+        held = agent.ask("hello").held
+        assert client.post("/models/unload", json={"model": CHAT}).status_code == 200
+        assert served.runtime.engine.state().used_bytes == 0
+        assert agent.ask("more").cached == (held if kept else 0)
 
 
 def test_another_list_of_tools_starts_over_and_the_old_one_is_still_there(served: Served) -> None:
