@@ -12,7 +12,7 @@ from typing import Final
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind
 from roteiro.graph.link.classes import Classes
 from roteiro.graph.link.elements import Elements
-from roteiro.graph.link.expressions import merged, parse
+from roteiro.graph.link.expressions import merged, parse, settled
 from roteiro.graph.link.names import Names, Wanted
 from roteiro.graph.link.systems import PathSystem
 from roteiro.graph.link.table import Entries, FileTable
@@ -42,6 +42,7 @@ class Evaluator:
         self.elements = Elements(self)
         self.names = Names(self)
         self._known: dict[tuple[object, ...], Values] = {}
+        self._heads: dict[tuple[object, ...], Values] = {}
         self._open: set[tuple[object, ...]] = set()
         self._depth = 0
 
@@ -98,14 +99,30 @@ class Evaluator:
         rules = table.rules
         current = self._word(table, scope, head, steps, self_type)
         if current is None:
-            current = self.names.find(table, scope, Wanted(head, line, self_type))
+            current = self._head(table, scope, head, line, self_type)
         elif head in rules.super_names and rules.explicit_self:
             steps = steps[1:]  # the parentheses of `super()`
         for step in steps:
             if current is ONLY_EXTERNAL or current is ONLY_UNKNOWN:
                 return current
-            current = merged(self.step(value, step) for value in current)
+            if len(current) == 1:
+                current = settled(self.step(current[0], step))
+            else:
+                current = merged([self.step(value, step) for value in current])
         return current
+
+    def _head(
+        self, table: FileTable, scope: int, head: str, line: int, self_type: ClassRef | None
+    ) -> Values:
+        """What the name at the head of an expression stands for: `os` of `os.path` and of `os.sep`."""
+        key = (table.path, scope, head, line, self_type)
+        found = self._heads.get(key)
+        if found is None:
+            cuts = self.world.cuts
+            found = self.names.find(table, scope, Wanted(head, line, self_type))
+            if self.world.cuts == cuts:
+                self._heads[key] = found
+        return found
 
     def _word(
         self, table: FileTable, scope: int, head: str, steps: tuple[str, ...],

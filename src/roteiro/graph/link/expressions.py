@@ -33,6 +33,16 @@ def parse(expr: str) -> tuple[str, tuple[str, ...]]:
     return match[0], tuple(_STEP.findall(expr, match.end()))
 
 
+def settled(values: Values) -> Values:
+    """The same values; a lone external or unknown one as the constant that others compare with."""
+    if len(values) == 1:
+        only = values[0]
+        if only[0] == "?":
+            return ONLY_UNKNOWN
+        return ONLY_EXTERNAL if only[0] == "x" else values
+    return values[:_MAX_VALUES]
+
+
 def merged(parts: Iterable[Values]) -> Values:
     """All values of all parts, each once, bounded."""
     found: dict[Value, None] = {}
