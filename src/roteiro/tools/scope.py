@@ -18,11 +18,9 @@ _ASIDE = re.compile(
 )
 # What is made from the sources, or repeats their declarations.
 _DERIVED = re.compile(
-    r"^(dist|build|out|cjs|esm|umd|lib/(cjs|esm))/|\.(pyi|d\.ts|d\.mts|d\.cts|flow)$|\.min\."
+    r"^(dist|build|out|cjs|esm|umd|lib/(cjs|esm))/|\.(pyi|d\.ts|d\.mts|d\.cts|flow|cjs)$|\.min\."
 )
-
-
-STUBS = 1
+_SRC = re.compile(r"(^|/)src/")
 
 
 def is_test(path: str) -> bool:
@@ -50,7 +48,16 @@ def sources_first(nodes: Iterable[Node]) -> list[Node]:
 
 
 def best_standing(nodes: Iterable[Node]) -> list[Node]:
-    """Only the nodes that stand best: a definition's stub and its build are not further meanings."""
+    """Only the nodes that stand best: a definition's stub and its build are not further meanings.
+
+    Packages are published with what is compiled beside `src`: of one name those under `src` are meant.
+    """
     listed = list(nodes)
     best = min((standing(node.path) for node in listed), default=0)
-    return [node for node in listed if standing(node.path) == best]
+    chosen = [node for node in listed if standing(node.path) == best]
+    return [node for node in chosen if _SRC.search(node.path)] or chosen
+
+
+def is_handwritten(path: str) -> bool:
+    """Whether a path is of the sources or a stub that people write."""
+    return standing(path) == 0 or path.endswith(".pyi")

@@ -12,7 +12,7 @@ from roteiro.graph.store import GraphStore
 from roteiro.graph.words import terms
 from roteiro.tools import wording
 from roteiro.tools.briefing.question import Question
-from roteiro.tools.scope import STUBS, standing
+from roteiro.tools.scope import is_handwritten
 
 _FILES = 12
 _ITEMS, _TOLD = 6, 2
@@ -40,7 +40,7 @@ def debts(
     if paths:
         items = [item for item in items if item.path in paths]
     elif not question.about_tests:
-        items = [item for item in items if standing(item.path) <= STUBS] or items
+        items = [item for item in items if is_handwritten(item.path)] or items
     what = " and ".join(word.upper() for word in (wanted or named)) or "debt"
     if not items:
         where = f"in `{paths[0]}`" if paths else "in this repository"

@@ -16,7 +16,7 @@ from roteiro.graph.words import KIND_WORDS, STOP_WORDS, words
 from roteiro.tools import wording
 from roteiro.tools.briefing.passages import weights_of
 from roteiro.tools.briefing.question import Question
-from roteiro.tools.scope import is_test, standing
+from roteiro.tools.scope import best_standing, is_test, standing
 
 SHOWN = 5
 _LOOKED_AT = 30
@@ -65,6 +65,12 @@ def _worth(
     # A build repeats its sources; only where nothing else is found it is shown.
     best = min(standing(hit.node.path) for hit in own)
     own = [hit for hit in own if standing(hit.node.path) == best or question.about_tests]
+    names = [wording.name_of(hit.node) for hit in own]
+    own = [
+        hit
+        for hit, name in zip(own, names, strict=True)
+        if hit.node in best_standing(other.node for other in own if wording.name_of(other.node) == name)
+    ]
     return [hit for hit in own if covered[hit.node.key] >= ENOUGH / 2]
 
 
