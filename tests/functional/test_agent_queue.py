@@ -123,6 +123,39 @@ def test_the_slots_are_idle_soon_after_a_client_left(tmp_path: Path, when: str, 
         assert not any("slow answer" in prompt for prompt in served.backend.prompts) or when == "decode"
 
 
+def line_of(caplog: pytest.LogCaptureFixture, request_id: str) -> str:
+    lines = [entry.getMessage() for entry in caplog.records if entry.name == "roteiro.access"]
+    return next((line for line in lines if f"request={request_id} " in line), "")
+
+
+def test_the_line_of_a_request_says_how_far_it_came(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="roteiro.access")
+    with serving(tmp_path, [HOLD]) as served:
+        served.backend.behaviour.batch_delay_s = 0.1
+        with served.client(headers={"X-Request-Id": "half-way"}) as client:
+            with client.stream("POST", URL, json=ask("y" * 2000, stream=True, return_progress=True)) as reply:
+                for line in reply.iter_lines():
+                    if '"processed":96' in line:
+                        break
+        until(lambda: line_of(caplog, "half-way"))
+        assert "finish=left cached=0 evaluated=" in line_of(caplog, "half-way")
+        assert int(line_of(caplog, "half-way").split("evaluated=")[1].split()[0]) >= 96
+        served.backend.behaviour.batch_delay_s = 0.0
+        with served.client(headers={"X-Request-Id": "whole"}) as client:
+            client.post(URL, json=ask("y" * 2000))
+        until(lambda: line_of(caplog, "whole"))
+    whole = line_of(caplog, "whole")
+    assert all(
+        f" {name}=" in whole for name in ("finish", "queue_ms", "load_ms", "prompt_ms", "predicted_ms")
+    )
+    numbers = dict(
+        part.split("=") for part in whole.split() if part.startswith(("cached", "evaluated", "generated"))
+    )
+    assert int(numbers["cached"]) >= 96
+    assert int(numbers["cached"]) + int(numbers["evaluated"]) > 2000
+    assert "reuse='kept" in whole or "reuse='extends" in whole
+
+
 def test_four_agents_at_once_with_the_openai_package(tmp_path: Path) -> None:
     """Each with tools and history of its own; none sees another's, and each keeps its prefix."""
     replies = [Reply(text=f"I am {name}.", match=f"for agent {name} ") for name in "abcd"]

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from roteiro.conversation.events import AnswerEvent, AnswerFinished
+from roteiro.engine.request import PromptProgress, Queued
 from roteiro.server.access import note
 from roteiro.server.answers import Choices, Primed
 from roteiro.server.chat_call import ChatCall, read_chat_call
@@ -111,7 +112,14 @@ def _ping_seconds(request: Request, call: ChatCall) -> float:
 
 
 def _log(request: Request, event: AnswerEvent) -> None:
-    """Put the numbers that authors of agents live by into the request's log line."""
+    """Put the numbers that authors of agents live by into the request's log line.
+
+    Those of a request whose client leaves are the last that were known.
+    """
+    if isinstance(event, Queued):
+        note(request, queued=event.position)
+    elif isinstance(event, PromptProgress):
+        note(request, cached=event.cache, evaluated=event.processed - event.cache)
     if not isinstance(event, AnswerFinished):
         return
     timings = event.timings
