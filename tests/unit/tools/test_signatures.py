@@ -63,6 +63,8 @@ def test_a_parameter(parameter, name, default):
         ("export class A<T> extends B<T> implements C, D<X, Y> {", ["B<T>", "C", "D<X, Y>"]),
         ("public class A extends B implements C", ["B", "C"]),
         ("interface A extends B", ["B"]),
+        ("export class A<T extends U = U, F = (x: T) => void> extends B<T, F>", ["B<T, F>"]),
+        ("export interface $A<T extends U<V<W>> = X> {", []),
     ],
 )
 def test_bases(signature, bases):

@@ -71,10 +71,11 @@ def common_callers(store: GraphStore, nodes: Sequence[Node]) -> list[str]:
 
 def several(name: str, nodes: Sequence[Node]) -> list[str]:
     """That a name means several things, each with its place; nothing where it means one."""
-    named = {wording.name_of(node): node for node in nodes}
+    # Overloads are one definition.
+    named = {(node.path, wording.name_of(node)): node for node in reversed(nodes)}
     if len(named) < _SEVERAL:
         return []
-    listed = ", ".join(f"`{own}` ({place(node)})" for own, node in named.items())
+    listed = ", ".join(f"`{own}` ({place(node)})" for (_, own), node in reversed(named.items()))
     return [f"`{name}` is defined {len(named)} times: {listed}."]
 
 

@@ -9,6 +9,7 @@ _RECEIVERS = frozenset({"self", "cls", "this", "&self", "&mut self", "mut self"}
 # What may stand between a parameter list and the result's type, by language.
 _ARROW = re.compile(r"^\s*(?:->|=>|:)\s*(?P<type>.+)$", re.DOTALL)
 _PYTHON_CLASS = re.compile(r"class \w+(?:\[[^\]]*\])?\s*\((.*)\)")
+_DECLARED_NAME = re.compile(r"[\w\s]*?\b(?:class|interface)\s+[\w$]+\s*")
 _CLAUSE = re.compile(r"\b(?:extends|implements)\s+(.*?)(?=\s+(?:extends|implements|permits)\b|\{|$)")
 
 
@@ -74,6 +75,19 @@ def whole(lines: list[str], name: str) -> str | None:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _without_type_parameters(text: str) -> str:
+    """A declaration without the `<T extends U>` behind its name, whose `extends` is another."""
+    found = _DECLARED_NAME.match(text)
+    if found is None or not text.startswith("<", found.end()):
+        return text
+    depth = 0
+    for at in range(found.end(), len(text)):
+        depth += (text[at] == "<") - (text[at] == ">" and text[at - 1] != "=")
+        if depth == 0:
+            return text[: found.end()] + text[at + 1 :]
+    return text[: found.end()]
 
 
 def _split(text: str) -> list[str]:

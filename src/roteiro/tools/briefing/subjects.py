@@ -117,7 +117,8 @@ def _exact(store: GraphStore, name: str) -> list[Node]:
         return []
     spelled = [node for node in found if _bears(node, name)]
     symbols = [node for node in spelled if node.key.startswith("sym:")]
-    return sources_first(best_standing(sorted(symbols or spelled, key=lambda node: node.key)))
+    ordered = sorted(symbols or spelled, key=lambda node: (node.kind == "const", node.key))
+    return sources_first(best_standing(ordered))
 
 
 def _bears(node: Node, name: str) -> bool:
