@@ -49,15 +49,10 @@ def default_of(parameter: str) -> str | None:
 def bases_of(signature: str) -> list[str]:
     """The bases that a class's declaration names, as written; keywords and type parameters left out."""
     text = " ".join(signature.split())
-    found = re.match(
-        r"(?:export |abstract |default |final |public )*class \w+(?:\[[^\]]*\])?\s*\((.*)\)", text
-    )
+    found = _PYTHON_CLASS.match(text)
     if found:
-        listed = _split(found[1])
-        return [base for base in listed if not re.match(r"\w+\s*=|\*", base)]
-    clauses = re.findall(
-        r"\b(?:extends|implements)\s+(.*?)(?=\s+(?:extends|implements|permits)\b|\{|$)", text
-    )
+        return [base for base in _split(found[1]) if not re.match(r"\w+\s*=|\*", base)]
+    clauses = _CLAUSE.findall(_without_type_parameters(text))
     return [base for clause in clauses for base in _split(clause)]
 
 
