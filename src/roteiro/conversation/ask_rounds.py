@@ -74,7 +74,7 @@ class AskedQuestion:
         number, last = 0, not self.plan.tools
         while True:
             stated = ask_prompt.told_to_answer(messages) if number and last else messages
-            held = HeldText(release_at_once=last)
+            held = HeldText(release_at_once=last, tools=self.plan.tools)
             finished: TurnFinished | None = None
             async with aclosing(self._turn(stated, last=last).take()) as events:
                 async for event in events:
@@ -87,10 +87,14 @@ class AskedQuestion:
             ran = [] if last else [await self._run(call) for call in finished.calls]
             runs = tuple(run for run, _ in ran if run.name != ANSWER.name)
             report.add_round(finished, runs, _places(result for _, result in ran))
+            if held.is_call and not last and finished.kind != "length":
+                number, last = number + 1, True  # a call that nobody could read: it is asked to answer
+                continue
             if not ran:
-                for passed in held.release():
+                unread = held.is_call
+                for passed in () if unread else held.release():
                     yield passed
-                if not finished.content:
+                if unread or not finished.content:
                     yield Delta(event=TextDelta(text=NO_ANSWER))
                 yield self._end(finished, report)
                 return

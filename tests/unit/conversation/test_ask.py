@@ -255,6 +255,26 @@ class TestLoop:
         assert not run.ok
         assert said in asking.backend.prompts[1]
 
+    @pytest.mark.parametrize(
+        "written",
+        [
+            '```json\n{"name": "httpx._hide", "arguments": {"x": 1}}\n```',
+            '{{"name": "search", "arguments": {"q": 1}}}',
+        ],
+    )
+    async def test_a_call_that_nobody_can_read_is_no_answer(self, tmp_path, access, written):
+        asking = Asking(tmp_path, access, [written, "It is unknown."], strategy="loop")
+        events = await asking()
+        assert text_of(events) == "It is unknown."
+        assert ask_prompt.LAST_ROUND in asking.backend.prompts[1]
+        again = Asking(tmp_path, access, [written, written], strategy="loop")
+        assert text_of(await again()) == NO_ANSWER
+
+    async def test_an_answer_that_is_json_or_code_is_shown(self, tmp_path, access):
+        code = '```json\n{"port": 8017}\n```'
+        asking = Asking(tmp_path, access, [code], strategy="loop")
+        assert text_of(await asking()) == code
+
     async def test_text_before_a_call_is_not_the_answer(self, tmp_path, access):
         replies = ["Let me look that up.\n" + call("explain", key="_frame"), "Found it."]
         assert text_of(await Asking(tmp_path, access, replies, strategy="loop")()) == "Found it."
