@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from roteiro import __version__
 from roteiro.graph.content import read_raw, trusted_mtime
 from roteiro.graph.extract import EXTRACTOR_VERSION, language_of
+from roteiro.graph.extract.languages import suffix_of
 from roteiro.graph.parcel import Task
 from roteiro.graph.scan import FileStat, Listing
 from roteiro.graph.store.rows import KnownFile
@@ -96,7 +97,7 @@ def tree_languages(listing: Listing) -> dict[str, str]:
         found = language_of(file.path, b"")
         if found is not None:
             languages[file.path] = found
-        elif file.size > 2 and not PurePosixPath(file.path).suffix:
+        elif file.size > 2 and not suffix_of(file.path):
             languages[file.path] = ""
     if "cpp" in languages.values():
         headers = [path for path, lang in languages.items() if lang == "c" and path.endswith(".h")]

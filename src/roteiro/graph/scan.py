@@ -45,12 +45,13 @@ def list_files(root: Root) -> Listing:
     """Every regular file of the tree, by path, without those that git ignores."""
     files: list[FileStat] = []
     left_out: list[tuple[str, str]] = []
+    folder = str(root.path)
     for path in sorted(_paths(root, left_out)):
         reason = _unusable_name(path)
         if reason:
             left_out.append((printable(path), reason))
             continue
-        found = _status(root.path, path)
+        found = _status(folder, path)
         if isinstance(found, str):
             left_out.append((path, found))
         elif found is not None:
@@ -109,10 +110,10 @@ def _without_nested(listed: Iterable[str], left_out: list[tuple[str, str]]) -> I
             yield path
 
 
-def _status(root: Path, path: str) -> FileStat | str | None:
+def _status(root: str, path: str) -> FileStat | str | None:
     """The file's numbers, a reason to leave it out, or None for what is silently no file."""
     try:
-        status = os.lstat(root / path)
+        status = os.lstat(f"{root}/{path}")
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -1,9 +1,9 @@
 """The graph as networkx sees it: nodes by number, one edge object per pair, filled as far as asked.
 
-The only door to networkx. A question from the terminal touches a few hundred nodes, so a view reads
-the adjacency of what a search reaches and no more; a server fills it once (`fill`) and keeps it for
-one generation of the store. It knows no keys, no places and no SQL: those stay in the store.
-Thread: one at a time (the caller's); networkx is imported on first use because it costs 0.25 s.
+The only door to networkx. A question from the terminal touches a few hundred nodes, so a view reads the
+adjacency of what a search reaches and no more, into plain dicts of networkx's form (its import costs
+0.25 s); a server fills a networkx graph once (`fill`) and keeps it for one generation of the store. It
+knows no keys, no places and no SQL: those stay in the store. Thread: one at a time (the caller's).
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class GraphView:
 
     def __init__(self, source: LinkSource) -> None:
         self._source = source
-        self._graph, self._shared = _empty_graph()
+        self._shared = _Shared()
+        self._graph: _Part | IntGraph = _Part(self._shared)
         self._known: set[int] = set()
         self._full = False
 
@@ -72,7 +73,10 @@ class GraphView:
     def fill(self) -> None:
         """Read every edge now, so that no later question waits for the store."""
         if not self._full:
-            self._add(self._source.all_links())
+            graph = _empty_graph(self._shared)
+            # networkx asks for an edge's dict after it drew the pair: `_pairs` says which one is next.
+            graph.add_edges_from(self._pairs(graph, self._source.all_links()))
+            self._graph = graph
             self._full = True
 
     def expand(self, ids: Collection[int]) -> None:
@@ -80,8 +84,8 @@ class GraphView:
         if self._full:
             return
         missing = [number for number in ids if number not in self._known]
-        if missing:
-            self._add(self._source.links_of(missing))
+        if missing and isinstance(self._graph, _Part):
+            self._graph.add(self._source.links_of(missing))
             self._known.update(missing)
 
     def adjacent(
@@ -120,16 +124,12 @@ class GraphView:
 
     def _width(self, side: _Side) -> int:
         """How much work the next layer of a side is; what is not read yet counts as one each."""
-        if not self._full:
+        if isinstance(self._graph, _Part):
             return len(side.frontier)
         return sum(self._graph.degree(number) for number in side.frontier if number in self._graph)
 
-    def _add(self, links: Iterable[Link]) -> None:
-        # networkx asks for an edge's dict after it drew the pair, so `_pairs` says which one is next.
-        self._graph.add_edges_from(self._pairs(links))
-
-    def _pairs(self, links: Iterable[Link]) -> Iterator[tuple[int, int]]:
-        graph, shared = self._graph, self._shared
+    def _pairs(self, graph: IntGraph, links: Iterable[Link]) -> Iterator[tuple[int, int]]:
+        shared = self._shared
         for source, target, kind in links:
             data = graph.get_edge_data(source, target)
             shared.bits = _BIT[kind]
@@ -213,14 +213,41 @@ class _Shared:
         return self.nothing
 
 
-def _empty_graph() -> tuple[IntGraph, _Shared]:
+class _Part:
+    """The adjacency of what was read, in the form that networkx has it, without its import."""
+
+    def __init__(self, shared: _Shared) -> None:
+        self._shared = shared
+        self._succ: dict[int, dict[int, dict[str, Any]]] = {}
+        self._pred: dict[int, dict[int, dict[str, Any]]] = {}
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._succ
+
+    def number_of_nodes(self) -> int:
+        return len(self._succ)
+
+    def number_of_edges(self) -> int:
+        return sum(map(len, self._succ.values()))
+
+    def add(self, links: Iterable[Link]) -> None:
+        succ, pred, shared = self._succ, self._pred, self._shared
+        for source, target, kind in links:
+            for number in (source, target):
+                if number not in succ:
+                    succ[number], pred[number] = {}, {}
+            known = succ[source].get(target)
+            shared.bits = _BIT[kind] | (known["kinds"] if known is not None else 0)
+            succ[source][target] = pred[target][source] = shared.edge()
+
+
+def _empty_graph(shared: _Shared) -> IntGraph:
     import networkx as nx
 
-    shared = _Shared()
     graph: IntGraph = nx.DiGraph()
     # The documented way to share attribute dicts, on this graph alone and not on a class of our own.
     vars(graph).update(edge_attr_dict_factory=shared.edge, node_attr_dict_factory=shared.node)
-    return graph, shared
+    return graph
 
 
 def _multi_graph(nodes: Iterable[Mapping[str, Any]], edges: Iterable[Mapping[str, Any]]) -> Any:

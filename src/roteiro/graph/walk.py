@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
-from pathspec import GitIgnoreSpec
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 # Repositories' own data, and ours.
 _HIDDEN_TREES: Final = frozenset({".git", ".hg", ".svn", ".jj", ".roteiro"})
@@ -20,7 +21,7 @@ _CACHE_TREES: Final = frozenset({"__pycache__", ".tox", ".nox", ".mypy_cache", "
 IGNORE_FILE_BYTES: Final = 1 << 20
 
 # Ignore files from the outermost in: (path of their folder with a slash at its end, rules).
-Rules: TypeAlias = tuple[tuple[str, GitIgnoreSpec], ...]
+Rules: TypeAlias = "tuple[tuple[str, GitIgnoreSpec], ...]"
 
 
 def walk(root: Path, left_out: list[tuple[str, str]]) -> Iterator[str]:
@@ -83,6 +84,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _ignore_file(path: Path) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # needed only outside of git
+
     try:
         if path.is_symlink():  # git does not follow these either
             return GitIgnoreSpec.from_lines([])
@@ -91,7 +94,7 @@ def _ignore_file(path: Path) -> GitIgnoreSpec:
     except OSError:
         return GitIgnoreSpec.from_lines([])
     kept: list[str] = []
-    for line in text.removeprefix("\ufeff").splitlines():
+    for line in text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"):
         # One bad pattern must not make the others void; git skips such a line too.
         try:
             GitIgnoreSpec.from_lines([line])

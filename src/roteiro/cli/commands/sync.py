@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,11 +55,23 @@ def _watch(root: Path, *, force: bool, poll: bool, as_json: bool) -> None:
 
 @contextmanager
 def _progress() -> Iterator[Progress | None]:
-    """A bar with files per second on a terminal, nothing elsewhere."""
-    console = output.stderr()
-    if not console.is_terminal:
+    """A bar with files per second on a terminal, nothing elsewhere and nothing where nothing changed."""
+    if not sys.stderr.isatty():
         yield None
         return
+    with ExitStack() as stack:
+        bars: list[Progress] = []
+
+        def show(stage: str, done: int, total: int) -> None:
+            if not bars:
+                bars.append(stack.enter_context(_bars()))
+            bars[0](stage, done, total)
+
+        yield show
+
+
+@contextmanager
+def _bars() -> Iterator[Progress]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -68,7 +81,7 @@ def _progress() -> Iterator[Progress | None]:
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(*columns, console=output.stderr(), transient=True) as bars:
         tasks = {stage: bars.add_task(stage, start=False, visible=False, rate="", total=None)
                  for stage in ("extract", "link")}  # fmt: skip
 
@@ -87,21 +100,24 @@ def _show(report: SyncReport, *, as_json: bool, brief: bool = False) -> None:
     if as_json:
         output.print_json(report.document())
         return
-    console = output.stdout()
-    console.print(_summary(report), markup=False)
-    if brief:
-        return
+    lines = [_summary(report)]
+    if not brief:
+        lines += _details(report)
+    output.write(f"{line}\n" for line in lines)
+
+
+def _details(report: SyncReport) -> Iterator[str]:
     languages = ", ".join(f"{number} {lang}" for lang, number in report.languages.items())
-    console.print(f"  languages  {languages or 'none'}", markup=False)
+    yield f"  languages  {languages or 'none'}"
     if report.assets:
-        console.print(f"  {report.assets} other files have no language that is known here", markup=False)
+        yield f"  {report.assets} other files have no language that is known here"
     if report.skipped:
-        console.print(f"  left out   {len(report.skipped)}", markup=False)
+        yield f"  left out   {len(report.skipped)}"
         for item in report.skipped[:SHOWN_SKIPPED]:
-            console.print(f"    {item.path}: {item.reason}", markup=False)
+            yield f"    {item.path}: {item.reason}"
         more = len(report.skipped) - SHOWN_SKIPPED
         if more > 0:
-            console.print(f"    and {more} more (--json lists them all)", markup=False)
+            yield f"    and {more} more (--json lists them all)"
 
 
 def _summary(report: SyncReport) -> str:

@@ -63,7 +63,7 @@ class Comments:
 def first_line(text: str) -> str | None:
     """The first line of a comment or docstring that says something, its marks taken off."""
     text = _QUOTES.sub("", text, count=1)
-    for raw in text.splitlines()[:20]:
+    for raw in text.split("\n", 20)[:20]:
         line = _OPENING.sub("", raw).strip()
         line = line.removesuffix("*/").strip().strip("\"'").strip()
         line = _TAGS.sub("", line).strip()

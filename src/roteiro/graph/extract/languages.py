@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import PurePosixPath
 from typing import Final
 
 Step = tuple[str, str, str]
@@ -356,7 +355,15 @@ LANGUAGES: Final[Mapping[str, Language]] = {row.name: row for row in _ROWS}
 
 _BY_EXTENSION: Final = {ext: row.name for row in LANGUAGES.values() for ext in row.extensions}
 _DOCUMENTS: Final = {"md": "markdown", "markdown": "markdown", "mdx": "markdown", "rst": "rst"}
+PROSE_LANGUAGES: Final = frozenset(_DOCUMENTS.values())
 _SHEBANG: Final = re.compile(rb"#!\s*(?:\S*/)?([A-Za-z]+)[\d.]*(?:\s+(?:-\S+\s+)*([A-Za-z]+))?")
+
+
+def suffix_of(path: str) -> str:
+    """What follows the last dot of a file's name, "" where the name has none or begins with it."""
+    name = path[path.rfind("/") + 1 :]
+    at = name.rfind(".")
+    return name[at + 1 :] if 0 < at < len(name) - 1 else ""
 
 
 def language_of(path: str, sample: bytes) -> str | None:
@@ -364,7 +371,7 @@ def language_of(path: str, sample: bytes) -> str | None:
 
     A header `.h` is `c` here: the caller, who sees the whole tree, makes it `cpp` where that holds C++.
     """
-    suffix = PurePosixPath(path).suffix[1:]
+    suffix = suffix_of(path)
     if suffix == "H":
         return "cpp" if "cpp" in LANGUAGES else None
     found = _BY_EXTENSION.get(suffix.lower()) or _DOCUMENTS.get(suffix.lower())

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
 from operator import itemgetter
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from tree_sitter import Parser, Query, QueryCursor, Tree
 
 from roteiro.graph.extract.languages import LANGUAGES, Language
 
-__all__ = ["Match", "Parsed", "SyntaxNode", "events_of", "grammar_versions", "parse"]
+__all__ = ["Match", "Parsed", "SyntaxNode", "events_of", "parse"]
 
 _MATCH_LIMIT = 4096
 
@@ -61,25 +60,12 @@ def parse(language: Language, data: bytes) -> Parsed:
     return Parsed(found, root, tree)
 
 
-def grammar_versions() -> str:
-    """The installed versions of tree-sitter and of every grammar, as one line."""
-    wheels = sorted({row.grammar.replace("_", "-") for row in LANGUAGES.values() if row.grammar})
-    return " ".join(f"{name}={_version(name)}" for name in ("tree-sitter", *wheels))
-
-
 def events_of(language: Language) -> frozenset[str]:
     """Every event that a language's capture files name."""
     return frozenset(_machinery(language.name)[2])
 
 
 _order = itemgetter(0, 1, 2)
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "none"
 
 
 @cache

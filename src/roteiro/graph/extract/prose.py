@@ -18,8 +18,6 @@ from roteiro.graph.extract.links import links_in
 from roteiro.graph.extract.markers import category_of, file_opts_out, marker, opts_out
 from roteiro.graph.model import Marker, Node
 
-PROSE_LANGUAGES: Final = ("markdown", "rst")
-
 _CHANGELOG: Final = re.compile(
     r"(?:change(?:s|log|_log|-log)?|history|news|releases?|release[-_]?notes)$", re.IGNORECASE
 )

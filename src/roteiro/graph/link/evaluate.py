@@ -111,9 +111,7 @@ class Evaluator:
                 current = merged([self.step(value, step) for value in current])
         return current
 
-    def _head(
-        self, table: FileTable, scope: int, head: str, line: int, self_type: ClassRef | None
-    ) -> Values:
+    def _head(self, table: FileTable, scope: int, head: str, line: int, self_type: ClassRef | None) -> Values:
         """What the name at the head of an expression stands for: `os` of `os.path` and of `os.sep`."""
         key = (table.path, scope, head, line, self_type)
         found = self._heads.get(key)
