@@ -153,3 +153,23 @@ def test_mistakes_name_what_would_have_worked(store: GraphStore) -> None:
 )  # fmt: skip
 def test_the_distance_of_two_words(one: str, other: str, expected: int) -> None:
     assert distance(one, other, at_most=2) == distance(other, one, at_most=2) == expected
+
+
+def test_a_synonym_fits_a_name_less_than_the_word_itself(tmp_path: Path) -> None:
+    text = "def put_row():\n    pass\n\n\ndef store_row():\n    pass\n"
+    nodes = [
+        symbol("a.py", "put_row", "fn", (1, 2), signature="def put_row()"),
+        symbol("a.py", "store_row", "fn", (5, 6), signature="def store_row()"),
+    ]
+    with build_graph(tmp_path, files={"a.py": text}, nodes=nodes) as store:
+        assert keys(store, "where are rows stored")[0] == key("a.py", "store_row")
+
+
+def test_a_name_that_runs_words_together_is_found_by_its_first(tmp_path: Path) -> None:
+    text = "def run_in_threadpool():\n    to_thread()\n\n\ndef run_in_order():\n    to_thread()\n"
+    nodes = [
+        symbol("a.py", "run_in_order", "fn", (5, 6), signature="def run_in_order()"),
+        symbol("a.py", "run_in_threadpool", "fn", (1, 2), signature="def run_in_threadpool()"),
+    ]
+    with build_graph(tmp_path, files={"a.py": text}, nodes=nodes) as store:
+        assert keys(store, "run something in a thread")[0] == key("a.py", "run_in_threadpool")

@@ -88,12 +88,13 @@ def _share(node: Node, row: Row, term: Term) -> float:
         for column, weight in _WEIGHTS
         if word in (text := getattr(row, column))
     ]
+    begins = len(term.stem) >= _SHORTEST_BEGINNING and f" {term.stem}" in row.parts
     if found:
         best = max(found)
-        return best + _OTHER_PLACES * (sum(found) - best)
+        best += _OTHER_PLACES * (sum(found) - best)
+        return max(best, _BEGINNING) if begins else best
     if term.prefix and f" {term.prefix}" in row.parts:
         return PREFIX_WEIGHT
-    begins = len(term.stem) >= _SHORTEST_BEGINNING and f" {term.stem}" in row.parts
     other = max((_other_share(row, f" {word} ", share) for word, share in term.others.items()), default=0.0)
     return max(other, _BEGINNING if begins else 0.0)
 
