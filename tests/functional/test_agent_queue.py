@@ -17,7 +17,7 @@ from fakes.conversations import THINKING_TEMPLATE
 from fakes.harness import TOOLS, URL, Agent
 from fakes.served import CHAT, Served, events_of, serving
 from fakes.waiting import until
-from roteiro.engine.scripted import Reply
+from roteiro.engine.scripted import Behaviour, Reply
 
 HOLD = Reply(text="h" * 30, token_delay_s=0.05, match="hold the engine")
 
@@ -83,6 +83,27 @@ def test_a_queued_client_hears_its_place_as_it_changes(tmp_path: Path) -> None:
     places = [event["queued"]["position"] for event in events_of(text) if "queued" in event]
     assert places == [2, 1]
     assert text.index(": queued position=2") < text.index(": queued position=1") < text.index('"total"')
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_prompt_that_does_not_fit_is_a_status_while_the_engine_is_busy(
+    tmp_path: Path, stream: bool
+) -> None:
+    """Its tokens are counted between two batches of another prompt, which takes more than a second here."""
+    behaviour = Behaviour(batch_delay_s=1.3, n_batch=2048)
+    with serving(tmp_path, behaviour=behaviour) as served, served.client() as client:
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            client.get("/props")
+            first = pool.submit(client.post, URL, json=ask("y" * 3000, max_tokens=1))
+            until(served.busy)
+            time.sleep(0.1)
+            reply = client.post(URL, json=ask("z" * 5000, stream=stream))
+            assert reply.status_code == 400, reply.text
+            error = reply.json()["error"]
+            assert error["type"] == "exceed_context_size_error"
+            assert error["n_prompt_tokens"] > 5000
+            assert error["n_ctx"] == 4096
+            assert first.result().status_code == 200
 
 
 def test_a_place_in_the_queue_is_given_up_by_who_leaves(tmp_path: Path) -> None:

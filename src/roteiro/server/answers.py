@@ -22,6 +22,10 @@ PRIME_SECONDS = 0.8
 """How long the first sign of work is awaited before a stream's headers go out: within it an error is a
 status, and a client that is queued still learns within a second that it is."""
 
+SIZED_SECONDS = 5.0
+"""The same for a prompt so long that it may not fit: whether it does is known once the engine's thread has
+counted its tokens between two batches of what it is at, and a client must learn that as a status."""
+
 Numbered = tuple[int, AnswerEvent]
 
 
@@ -125,16 +129,21 @@ class Primed:
         self._early: list[Numbered] = []
         self._pending: asyncio.Task[Numbered] | None = None
 
-    async def prime(self, patience_s: float = PRIME_SECONDS) -> None:
+    async def prime(self, patience_s: float = PRIME_SECONDS, *, first_s: float = 0.0) -> None:
         """Await the first event that is more than waiting, for a bounded time.
+
+        Args:
+            patience_s: that time.
+            first_s: the time for the first event of any kind, where that is longer.
 
         Raises:
             RoteiroError: what the answer raised before it began.
         """
         loop = asyncio.get_running_loop()
-        until = loop.time() + patience_s
+        begun = loop.time()
         while not self._early or isinstance(self._early[-1][1], Queued | Loading):
             self._pending = self._pending or loop.create_task(_next(self._choices))
+            until = begun + (patience_s if self._early else max(patience_s, first_s))
             await asyncio.wait({self._pending}, timeout=max(0.0, until - loop.time()))
             if not self._pending.done():
                 return

@@ -6,6 +6,7 @@ Shared by every route that takes a chat body. Thread: event loop.
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import secrets
 import string
@@ -27,6 +28,8 @@ _ID_LETTERS = string.ascii_letters + string.digits
 # A header may not hold just any text; the names that matter are spelt plainly.
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_NAMES = 10
+# What a template puts around a message or a tool, and before all of them.
+_FRAME_TOKENS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,16 @@ class ChatCall:
         """Headers of the reply: which fields of the request were ignored."""
         names = [name for name in self.ignored if _PLAIN_NAME.fullmatch(name)][:_MOST_NAMES]
         return {IGNORED_HEADER: ", ".join(names)} if names else {}
+
+    def fits_surely(self, window: int) -> bool:
+        """Whether the prompt cannot be longer than a window: a token is at least a byte."""
+        request = self.request
+        texts = [json.dumps(dict(tool.parameters)) + tool.description for tool in request.tools]
+        for message in request.messages:
+            texts += [message.content or "", message.reasoning_content or ""]
+            texts += [call.arguments for call in message.tool_calls]
+        frame = _FRAME_TOKENS * (1 + len(request.messages) + len(request.tools))
+        return frame + sum(len(text.encode()) for text in texts) + (request.max_tokens or 0) < window
 
     def with_model(self, model_id: str) -> ChatCall:
         """The same with the model that it means."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from roteiro.conversation.events import AnswerEvent, AnswerFinished
 from roteiro.engine.request import PromptProgress, Queued
 from roteiro.server.access import note
-from roteiro.server.answers import Choices, Primed
+from roteiro.server.answers import SIZED_SECONDS, Choices, Primed
 from roteiro.server.chat_call import ChatCall, read_chat_call
 from roteiro.server.deps import limits_of, runtime_of
 from roteiro.server.disconnect import unless_left
@@ -45,7 +45,8 @@ async def create_chat_completion(request: Request) -> Response:
     )
     head = _head(call)
     if call.body.stream:
-        return await _stream(request, call, choices, head)
+        fits = call.fits_surely(runtime_of(request).engine.window(record))
+        return await _stream(request, call, choices, head, first_s=0.0 if fits else SIZED_SECONDS)
     return await _whole(request, call, choices, head)
 
 
@@ -82,7 +83,9 @@ async def _whole(request: Request, call: ChatCall, choices: Choices, head: Reply
     )
 
 
-async def _stream(request: Request, call: ChatCall, choices: Choices, head: ReplyHead) -> Response:
+async def _stream(
+    request: Request, call: ChatCall, choices: Choices, head: ReplyHead, *, first_s: float
+) -> Response:
     fold = ChunkFold(head)
     source = Primed(choices)
 
@@ -91,7 +94,7 @@ async def _stream(request: Request, call: ChatCall, choices: Choices, head: Repl
         return fold.chunks(index, event)
 
     try:
-        await source.prime()
+        await source.prime(first_s=first_s)
     except BaseException:
         await source.aclose()
         raise
