@@ -136,6 +136,8 @@ def _linked(links: tuple[Link, ...]) -> set[str]:
     """What must change elsewhere for a link to mean something else: names in it, an ADR's or doc's key."""
     found: set[str] = set()
     for link in links:
+        if link.kind == "contains":
+            continue
         if link.kind == "link":
             found.update(_WORD.findall(link.target), [f"doc:{link.target}"])
         else:

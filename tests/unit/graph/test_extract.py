@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from textwrap import dedent
 
 import pytest
@@ -151,3 +152,22 @@ def test_use_trees_are_opened() -> None:
 
 def test_the_version_names_every_grammar() -> None:
     assert EXTRACTOR_VERSION.count("tree-sitter-") == len({r.grammar for r in LANGUAGES.values()})
+
+
+def test_a_methods_decorators_and_their_calls_are_the_methods() -> None:
+    source = b"class A {\n  @Log(name())\n  @Plain\n  run() { go(); }\n  @Field() size = 1;\n}\n"
+    facts = extract("a.ts", source, "typescript")
+    run = next(index for index, row in enumerate(facts.header.defs) if row.qualname == "A.run")
+    assert {ref.expr for ref in facts.body.refs if ref.scope == run} == {"Log", "name", "Plain", "go"}
+    assert [(node.line, node.end_line) for node in facts.nodes if node.name == "run"] == [(2, 4)]
+
+
+def test_a_form_feed_ends_no_line() -> None:
+    facts = python('"""One.\x0cTwo."""\n\x0c\ndef f():\n    pass  # TODO: here\n')
+    assert [(node.name, node.line) for node in facts.nodes[1:]] == [("f", 3)]
+    assert [marker.line for marker in facts.markers] == [4]
+
+
+def test_versions_are_those_of_the_installed_packages() -> None:
+    said = dict(part.split("=") for part in EXTRACTOR_VERSION.split()[1:])
+    assert said == {name: version(name) for name in said}

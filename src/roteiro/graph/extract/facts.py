@@ -87,7 +87,7 @@ class Link(NamedTuple):
 
     `source` is the key of the node whose text holds it. `kind`: `link` for `[[path#Symbol]]` (`target`
     is the text between the brackets), `adr` for a mention of an ADR (`target` is its four digits),
-    `supersedes` for an ADR that replaces another.
+    `supersedes` for an ADR that replaces another, `contains` for a document's section (its key).
     """
 
     source: str

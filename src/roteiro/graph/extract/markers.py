@@ -102,7 +102,7 @@ def find_markers(
     for stub in stubs:
         if stub.line not in found and not _is_abstract(nodes, stub.symbol, lines):
             symbol = _key(nodes, stub.symbol)
-            found[stub.line] = marker(path, stub.line, "stub", stub.text.strip(), symbol)
+            found[stub.line] = marker(path, stub.line, "stub", " ".join(stub.text.split()), symbol)
     return tuple(found[number] for number in sorted(found) if number not in ignored)
 
 

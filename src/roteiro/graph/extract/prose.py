@@ -43,7 +43,7 @@ def extract_prose(path: str, data: bytes, lang: str) -> FileFacts:
     else:
         own = _decision(path, lang, read_adr(number, title, lines, outline), lines, headings)
     nodes = (own, *_sections(own, headings, lines))
-    links = tuple(_links(nodes, number, lines, outline.code))
+    links = (*_contained(nodes), *_links(nodes, number, lines, outline.code))
     return FileFacts(
         path=path,
         lang=lang,
@@ -51,7 +51,9 @@ def extract_prose(path: str, data: bytes, lang: str) -> FileFacts:
         body=FileBody(links=links),
         nodes=nodes,
         markers=() if file_opts_out(text) else tuple(_markers(nodes, lines, outline.code)),
-        mentions=frozenset(word for link in links for word in _WORD.findall(link.target)),
+        mentions=frozenset(
+            word for link in links if link.kind != "contains" for word in _WORD.findall(link.target)
+        ),
         lines=len(lines) - (lines[-1] == ""),
     )
 
@@ -126,6 +128,16 @@ def _sections(own: Node, headings: Sequence[Heading], lines: Sequence[str]) -> l
             )
         )
     return sections
+
+
+def _contained(nodes: Sequence[Node]) -> Iterable[Link]:
+    """From a document to its sections, from a section to those within it."""
+    around = [nodes[0]]
+    for node in nodes[1:]:
+        while len(around) > 1 and (around[-1].end_line or 0) < (node.line or 0):
+            around.pop()
+        yield Link(around[-1].key, "contains", node.key, node.line or 1)
+        around.append(node)
 
 
 def _slug(heading: str) -> str:

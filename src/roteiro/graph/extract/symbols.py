@@ -94,7 +94,10 @@ class Builder:
         """Take in every match in source order."""
         scopes = self._scopes
         handlers = self._handlers
-        for match in self.parsed.matches:
+        matches = self.parsed.matches
+        if b"@" in self.data and self.language.public == "marked":
+            matches = _decorators_moved(matches)
+        for match in matches:
             start = match.start
             while scopes[-1].end <= start:
                 scopes.pop()
@@ -343,6 +346,33 @@ class Builder:
 
 _BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w", "bind.item": "["}
 _QUOTED: Final = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
+
+
+def _decorators_moved(matches: list[Match]) -> list[Match]:
+    """The matches with what stands in a method's decorators after the method that it decorates.
+
+    TypeScript's grammar makes these decorators neighbours of the method and not parts of it.
+    """
+    moved: list[Match] = []
+    held: list[Match] = []
+    end = 0
+    for match in matches:
+        if held and match.start < end:
+            held.append(match)
+        elif match.event == "decorator" and _beside_member(match.node):
+            held.append(match)
+            end = -match.minus_end
+        else:
+            opens = match.event == "def.fn"
+            moved += [match, *held] if opens else [*held, match]
+            held = []
+    return moved + held
+
+
+def _beside_member(node: SyntaxNode) -> bool:
+    """Whether the decorator that an expression makes is a neighbour of a class's members."""
+    holder = node.parent.parent if node.parent is not None else None
+    return holder is not None and holder.type == "class_body"
 
 
 def _conditional(node: SyntaxNode) -> bool:

@@ -103,7 +103,10 @@ class Uses:
         expr = self._expressions.value(match.node)
         plain = expr.removesuffix("()")
         if scope.owner >= 0:
-            self._symbols[scope.owner].flags += _FLAGS.get(plain.rsplit(".", 1)[-1], "d")
+            symbol = self._symbols[scope.owner]
+            symbol.flags += _FLAGS.get(plain.rsplit(".", 1)[-1], "d")
+            if match.start < symbol.start:
+                symbol.start, symbol.line = match.start, match.node.start_point[0] + 1
         if plain == expr:
             self.add(scope, "c", expr, match.node)
 

@@ -26,11 +26,14 @@ class Authored:
         self._names: dict[str, list[str]] | None = None
 
     def rows(self, links: Sequence[Link]) -> list[EdgeRow]:
-        """The authored edges of one file."""
+        """The authored edges of one file, and those from a document to its sections."""
         if not links:
             return []
-        found = EdgeSet()
+        found, parts = EdgeSet(), EdgeSet()
         for link in links:
+            if link.kind == "contains":
+                parts.add(link.source, link.target, "contains", link.line)
+                continue
             target = self._target(link)
             if target is None or target == link.source:
                 continue
@@ -38,7 +41,7 @@ class Authored:
             found.add(link.source, target, kind, link.line)
             if link.source.startswith(_ADR) and target.startswith("sym:"):
                 found.add(target, link.source.partition("#")[0], "authored_by", link.line)
-        return found.rows("authored")
+        return parts.rows() + found.rows("authored")
 
     def _target(self, link: Link) -> str | None:
         if link.kind in {"adr", "supersedes"}:
