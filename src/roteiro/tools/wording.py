@@ -129,12 +129,16 @@ def connection(found: Connection) -> list[str]:
     """A path as sentences; what lies between the ends is named first."""
     if not found.steps:
         return [f"`{name_of(found.start)}` and `{name_of(found.end)}` are the same."]
+    start, end = name_of(found.start), name_of(found.end)
     middle = [f"`{name_of(node)}`" for node in found.nodes[1:-1]]
-    first = (
-        f"Between `{name_of(found.start)}` and `{name_of(found.end)}` there is: {', '.join(middle)}."
-        if middle
-        else f"`{name_of(found.start)}` and `{name_of(found.end)}` are connected directly."
-    )
+    called = all(step.kind == "calls" and not step.reversed for step in found.steps)
+    if not middle:
+        first = f"`{start}` and `{end}` are connected directly."
+    elif len(middle) == 1:
+        first = f"{middle[0]} {'is called' if called else 'lies'} in between `{start}` and `{end}`."
+    else:
+        listed = ", then ".join(middle)
+        first = f"{listed} {'are called' if called else 'lie'} in between `{start}` and `{end}`."
     lines = [first]
     for step, start, end in zip(found.steps, found.nodes, found.nodes[1:], strict=False):
         verb = (_BACKWARD if step.reversed else _FORWARD)[step.kind]

@@ -50,7 +50,7 @@ def briefer(access):
         ),
         (
             "How does Client.order lead to Transport.send?",
-            "Between `Client.order` and `Transport.send` there is: `Client._dispatch`.",
+            "`Client._dispatch` is called in between `Client.order` and `Transport.send`.",
         ),
         (
             "What is the default of mode in Client.configure?",

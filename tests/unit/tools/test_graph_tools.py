@@ -29,7 +29,11 @@ def registry(access):
         ("explain", {"key": "_frame"}, "`Client._dispatch` calls `_frame` (shop/client.py:30)"),
         ("explain", {"key": "Transport.close"}, "Signature of `Transport.close`: def close(self) -> None"),
         ("explain", {"key": "Basket"}, "`Basket` is a class in web/cart.ts:2."),
-        ("path", {"from": "Client.order", "to": "_frame"}, "there is: `Client._dispatch`"),
+        (
+            "path",
+            {"from": "Client.order", "to": "_frame"},
+            "`Client._dispatch` is called in between `Client.order` and `_frame`.",
+        ),
         ("debt", {"categories": ["hack"]}, "1 hack markers (1 hack) in 1 files: shop/transport.py."),
         ("debt", {"categories": ["fixme"]}, "There are 0 fixme markers in this repository."),
         ("context", {"key": "_frame"}, "def _frame"),

@@ -56,7 +56,8 @@ class Gathering:
         for fact in self._mentions(answered=answered):
             answered = True
             yield fact
-        yield from self._about()
+        if "path" not in wants or not answered:
+            yield from self._about()
         if not self.focus and not answered and "history" not in wants:
             yield from described(self.store, self.question)
         if not wants & DECIDING:
