@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from roteiro.tools.briefing.follow_up import carried_over, points_back
@@ -116,6 +118,21 @@ def test_up_or_down_the_hierarchy(text, below):
 def test_tests_that_are_left_out_are_not_asked_about():
     assert read_question("Which tests use Client?").about_tests
     assert not read_question("How many TODO are there, leaving out tests?").about_tests
+
+
+@pytest.mark.parametrize(
+    "unit", ["x", "_", " ", "```", "which ", "does ", "default ", "class ", "Ab ", "a.", "this repo "]
+)
+def test_a_huge_message_is_read_at_once(unit):
+    began = time.perf_counter()
+    read_question(unit * (200_000 // len(unit)))
+    assert time.perf_counter() - began < 2, "patterns hold the interpreter, and the server with it"
+
+
+def test_a_question_is_read_at_both_ends_of_a_long_message():
+    material = "some words of prose " * 1_000
+    assert read_question(f"Who calls `send`? {material}").names == ("send",)
+    assert read_question(f"{material} Who calls `send`?").names == ("send",)
 
 
 class TestFollowUp:

@@ -12,6 +12,9 @@ from roteiro.graph.words import KIND_WORDS, STOP_WORDS
 
 # A longer text is a task with material, not a question to look up.
 MAX_QUESTION_CHARACTERS = 600
+# Of a longer text its two ends are read, where a question stands: the patterns below take time that grows
+# faster than the text, and hold the interpreter while they do.
+READ_CHARACTERS = 2_000
 
 _FENCED = re.compile(r"```.*?(```|$)", re.DOTALL)
 _RECORD = re.compile(r"\b(ADR)[-_ #]?0*(\d{1,4})\b", re.IGNORECASE)
@@ -119,7 +122,7 @@ _WANTED_KINDS = {
     "class": _TYPE,
     "exception": _TYPE,
 }
-_WORD = r"`?([A-Za-z_]\w*)`?"
+_WORD = r"(?<!\w)`?([A-Za-z_]\w*)`?"
 _NAMING = re.compile(
     rf"\b(?:{_KINDS}|parameter|argument|variable|field) (?:called|named)\b"
     r"(?! (?:by|in|on|from|at|to|with|when|after|before|during|inside|while|via|through)\b)|\bcalled\W*$"
@@ -201,8 +204,8 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Read a user's message as a question; pasted code is no part of it."""
-    whole, text = text, _FENCED.sub(" ", text)
+    """Read a user's message as a question; pasted code is no part of it, nor the middle of a long text."""
+    whole, text = text, _ends(_FENCED.sub(" ", text))
     asked = take_apart(text)
     quoted = [name.rstrip("().,:;") for name in _QUOTED.findall(text)]
     records = [f"ADR-{int(match[2]):04d}" for match in _RECORD.finditer(text)]
@@ -236,6 +239,11 @@ def read_question(text: str) -> Question:
 
 
 # ------------------------------------------------------------------------------------------------
+
+
+def _ends(text: str) -> str:
+    half = READ_CHARACTERS // 2
+    return text if len(text) <= READ_CHARACTERS else f"{text[:half]}\n{text[-half:]}"
 
 
 def _is_name(name: str) -> bool:
