@@ -21,6 +21,8 @@ LISTED = 10
 _PATH_DEPTH = 8
 _DECISION_LINES = 3
 _SEVERAL = 2
+_LEADING: tuple[tuple[EdgeKind, ...], ...] = (("calls",), ("calls", "references"))
+_ANY_USE: tuple[EdgeKind, ...] = ("calls", "references", "inherits", "imports", "authored_by", "supersedes")
 _USES: tuple[EdgeKind, ...] = ("calls", "references", "imports")
 _TYPES: tuple[NodeKind, ...] = ("class", "interface", "struct", "trait", "enum")
 
@@ -143,12 +145,14 @@ def members(store: GraphStore, node: Node) -> list[str]:
 
 
 def connection(store: GraphStore, start: Node, end: Node) -> list[str]:
-    """How one leads to the other: along calls if it does, else along any edge."""
-    for first, last in ((start, end), (end, start)):
-        found = path(store, first.key, last.key, kinds=("calls",), directed=True, max_depth=_PATH_DEPTH)
-        if found.found and found.steps:
-            return wording.connection(found)
-    found = path(store, start.key, end.key, max_depth=_PATH_DEPTH)
+    """How one leads to the other: along calls, else along functions passed as values, else along any use."""
+    for kinds in _LEADING:
+        for first, last in ((start, end), (end, start)):
+            found = path(store, first.key, last.key, kinds=kinds, directed=True, max_depth=_PATH_DEPTH)
+            if found.found and found.steps:
+                return wording.connection(found)
+    # What merely stands in the same file is no connection to tell of.
+    found = path(store, start.key, end.key, kinds=_ANY_USE, max_depth=_PATH_DEPTH)
     if found.found:
         return wording.connection(found)
     return [f"No connection from `{wording.name_of(start)}` to `{wording.name_of(end)}` was found."]
