@@ -106,6 +106,11 @@ class Builder:
                 handler(match, scopes[-1])
             else:  # def.<kind>
                 self._on_definition(match, scopes[-1])
+        # Bound methods kept by their own objects are circles, which only the collector would free; the
+        # matches are the bulk of a file's objects. Both go now, by counting alone.
+        for table in (self._handlers, self.imports.handlers, self.uses.handlers):
+            table.clear()
+        self.parsed.matches.clear()
 
     # -- definitions -------------------------------------------------------------------------------
 
