@@ -126,24 +126,27 @@ def _sure(end: EdgeEnd) -> str:
 
 
 def connection(found: Connection) -> list[str]:
-    """A path as sentences; what lies between the ends is named first."""
+    """A path as one sentence that begins with what lies in between, in the form of an answer.
+
+    Measured: a small model repeats the question where the ends come first, and names an end.
+    """
     if not found.steps:
         return [f"`{name_of(found.start)}` and `{name_of(found.end)}` are the same."]
-    start, end = name_of(found.start), name_of(found.end)
-    middle = [f"`{name_of(node)}`" for node in found.nodes[1:-1]]
-    called = all(step.kind == "calls" and not step.reversed for step in found.steps)
+    middle = found.nodes[1:-1]
+    kinds = {kind_word(node) for node in middle}
+    what = kinds.pop() if len(kinds) == 1 else "symbol"
+    listed = ", then ".join(f"`{name_of(node)}`" for node in middle)
     if not middle:
-        first = f"`{start}` and `{end}` are connected directly."
+        first = "They are connected directly"
     elif len(middle) == 1:
-        first = f"{middle[0]} {'is called' if called else 'lies'} in between `{start}` and `{end}`."
+        first = f"The {what} in between is {listed}"
     else:
-        listed = ", then ".join(middle)
-        first = f"{listed} {'are called' if called else 'lie'} in between `{start}` and `{end}`."
-    lines = [first]
-    for step, start, end in zip(found.steps, found.nodes, found.nodes[1:], strict=False):
+        first = f"The {counted(len(middle), what)} in between are {listed}"
+    way = f"`{name_of(found.start)}`"
+    for number, (step, node) in enumerate(zip(found.steps, found.nodes[1:], strict=True)):
         verb = (_BACKWARD if step.reversed else _FORWARD)[step.kind]
-        lines.append(f"`{name_of(start)}` {verb} `{name_of(end)}` ({step.path}:{step.line}).")
-    return lines
+        way += f"{', which' if number else ''} {verb} `{name_of(node)}` ({step.path}:{step.line})"
+    return [f"{first}: {way}."]
 
 
 def marker(item: Marker) -> str:

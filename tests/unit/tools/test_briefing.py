@@ -50,7 +50,7 @@ def briefer(access):
         ),
         (
             "How does Client.order lead to Transport.send?",
-            "`Client._dispatch` is called in between `Client.order` and `Transport.send`.",
+            "The method in between is `Client._dispatch`: `Client.order` calls `Client._dispatch` (shop/client.py:27), which calls `Transport.send` (shop/client.py:30).",
         ),
         (
             "What is the default of mode in Client.configure?",

@@ -32,7 +32,7 @@ def registry(access):
         (
             "path",
             {"from": "Client.order", "to": "_frame"},
-            "`Client._dispatch` is called in between `Client.order` and `_frame`.",
+            "The method in between is `Client._dispatch`: `Client.order` calls",
         ),
         ("debt", {"categories": ["hack"]}, "1 hack markers (1 hack) in 1 files: shop/transport.py."),
         ("debt", {"categories": ["fixme"]}, "There are 0 fixme markers in this repository."),
