@@ -38,7 +38,7 @@ def set_key(path: Path, layer: LayerName, name: str, text: str, *, rewrite: bool
 
     Raises:
         UsageError: the key does not exist, or this layer may not set it.
-        ConfigError: the value is of the wrong kind, or the file cannot be read as it is.
+        ConfigError: the value is of the wrong kind, or the file cannot be read as it is or written.
     """
     key = _known(name)
     value = _checked(key, text)
@@ -51,7 +51,10 @@ def set_key(path: Path, layer: LayerName, name: str, text: str, *, rewrite: bool
         return Edit(path=path, line=line, written=False)
     document = tomllib.loads(old)
     document.setdefault(section, {})[option] = plain(value)
-    backup = _write(path, old, tomli_w.dumps(document))
+    try:
+        backup = _write(path, old, tomli_w.dumps(document))
+    except OSError as error:
+        raise ConfigError([f"{path} cannot be written: {error.strerror or error}"]) from error
     return Edit(path=path, line=line, written=True, backup=backup)
 
 

@@ -35,6 +35,11 @@ def test_a_file_with_comments_is_left_alone_unless_told(tmp_path: Path, text: st
     assert read_file(path, "user").values == {"serve.sessions": 7}
 
 
+def test_a_folder_that_cannot_be_written_is_an_error_that_names_the_file():
+    with pytest.raises(ConfigError, match=r"/proc/nowhere/config\.toml cannot be written: No such file"):
+        set_key(Path("/proc/nowhere/config.toml"), "user", "serve.sessions", "7")
+
+
 def test_an_unknown_key_names_the_nearest(tmp_path: Path):
     with pytest.raises(UsageError) as caught:
         set_key(tmp_path / "c.toml", "user", "serve.session", "7")
