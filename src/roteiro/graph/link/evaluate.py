@@ -43,6 +43,7 @@ class Evaluator:
         self.names = Names(self)
         self._known: dict[tuple[object, ...], Values] = {}
         self._heads: dict[tuple[object, ...], Values] = {}
+        self._steps: dict[tuple[Values, tuple[str, ...]], Values] = {}
         self._open: set[tuple[object, ...]] = set()
         self._depth = 0
 
@@ -102,6 +103,21 @@ class Evaluator:
             current = self._head(table, scope, head, line, self_type)
         elif head in rules.super_names and rules.explicit_self:
             steps = steps[1:]  # the parentheses of `super()`
+        if not steps or current is ONLY_EXTERNAL or current is ONLY_UNKNOWN:
+            return current
+        if len(current) > 1:
+            return self._walked(current, steps)
+        # From one value on, the steps mean the same wherever they are written.
+        key = (current, steps)
+        found = self._steps.get(key)
+        if found is None:
+            cuts = self.world.cuts
+            found = self._walked(current, steps)
+            if self.world.cuts == cuts:
+                self._steps[key] = found
+        return found
+
+    def _walked(self, current: Values, steps: tuple[str, ...]) -> Values:
         for step in steps:
             if current is ONLY_EXTERNAL or current is ONLY_UNKNOWN:
                 return current
