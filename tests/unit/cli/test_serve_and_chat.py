@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Sequence
 
 import pytest
+from typer.testing import CliRunner
 
 from roteiro.chat.messages import Message
+from roteiro.cli import main
 from roteiro.cli.commands import chat, serve
+from roteiro.cli.main import COMMANDS
 from roteiro.config.keys import KEYS
 from roteiro.errors import InvalidRequest, UsageError
 
@@ -17,6 +20,14 @@ def test_every_serve_key_has_a_flag() -> None:
     keys = {key.name.removeprefix("serve.") for key in KEYS if key.name.startswith("serve.")}
     flags = set(inspect.signature(serve.serve).parameters) - {"log_level"}
     assert flags == keys
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in {"model", "config"}])
+def test_a_command_without_sub_commands_promises_none(name: str) -> None:
+    shown = CliRunner().invoke(main.app, [name, "--help"]).output
+    assert f"Usage: roteiro {name} [OPTIONS]" in shown.replace("root ", "roteiro ")
+    assert "COMMAND [ARGS]" not in shown
+    assert "--install-completion" not in shown
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from roteiro.conversation.events import AnswerEvent
     from roteiro.runtime import Runtime
 
-app = typer.Typer(help="Ask a question about this repository.", rich_markup_mode=None)
+app = typer.Typer(help="Ask a question about this repository.", add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

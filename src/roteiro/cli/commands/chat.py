@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from roteiro.cli.partners import Kind, Partner, Wishes
     from roteiro.config.schema import Config
 
-app = typer.Typer(invoke_without_command=True, help="Talk to a model on the terminal.", rich_markup_mode=None)
+app = typer.Typer(help="Talk to a model on the terminal.", add_completion=False, rich_markup_mode=None)
 
 # The characters that override the direction of the text around them.
 _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -28,7 +28,7 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 HELP = "/new forgets the conversation, /quit ends it (or Ctrl-D); Ctrl-C stops an answer."
 
 
-@app.callback()
+@app.command()
 def chat(
     *,
     message: str | None = typer.Option(None, "--message", "-m", help="Ask this once and end."),

@@ -13,6 +13,7 @@ from roteiro.config.editing import set_key
 app = typer.Typer(
     invoke_without_command=True,
     help="Show every key's value, class and origin, or set one.",
+    add_completion=False,
     rich_markup_mode=None,
 )
 

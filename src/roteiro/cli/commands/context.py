@@ -11,7 +11,7 @@ from roteiro.cli.tables import print_text
 from roteiro.errors import AmbiguousName
 from roteiro.graph.queries.context import DEFAULT_BUDGET, Context, context
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.graph.queries.debt import DebtList, debt
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -14,7 +14,7 @@ from roteiro.graph.model import Node
 from roteiro.graph.queries.explain import DEFAULT_LIMIT, Explanation, candidates, explain
 from roteiro.graph.queries.shapes import EdgeEnd, place
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from roteiro.cli.graph import JSON_OPTION, SYNC_OPTION, opened
 from roteiro.errors import UsageError
 from roteiro.graph.queries.export import export
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -10,7 +10,7 @@ from roteiro.cli.tables import print_table, print_text
 from roteiro.graph.queries.listing import NodeList, list_nodes
 from roteiro.graph.queries.shapes import place
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

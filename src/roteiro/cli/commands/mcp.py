@@ -14,13 +14,13 @@ from roteiro.config import load_config
 from roteiro.errors import MissingExtra
 
 app = typer.Typer(
-    invoke_without_command=True,
     help="Serve the graph's queries over MCP on standard input and output.",
+    add_completion=False,
     rich_markup_mode=None,
 )
 
 
-@app.callback()
+@app.command()
 def serve() -> None:
     """Serve until the client closes its end. Messages for people go to standard error."""
     with output.command_errors():

@@ -13,7 +13,7 @@ from roteiro.cli.tables import print_table, print_text
 from roteiro.errors import AmbiguousName
 from roteiro.graph.queries.path import DEFAULT_MAX_DEPTH, Connection, Step, path
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

@@ -11,7 +11,7 @@ from roteiro.graph.model import Node
 from roteiro.graph.queries.search import DEFAULT_LIMIT, SearchResult, search
 from roteiro.graph.queries.shapes import place
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 
 @app.command()

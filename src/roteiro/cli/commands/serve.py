@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from roteiro.server.lifespan import Mounted
 
 app = typer.Typer(
-    invoke_without_command=True,
     help="Serve the installed models and the code graph over HTTP.",
+    add_completion=False,
     rich_markup_mode=None,
 )
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s %(message)s"
 
 
-@app.callback()
+@app.command()
 def serve(
     *,
     addr: str | None = typer.Option(None, help="HOST:PORT, or unix:/path.sock."),

@@ -16,7 +16,7 @@ from roteiro.cli import output
 if TYPE_CHECKING:
     from roteiro.graph.sync import Progress, SyncReport
 
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 SHOWN_SKIPPED = 10
 
