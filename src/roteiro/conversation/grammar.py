@@ -36,7 +36,7 @@ def tool_schema(tool: Tool, index: int) -> object:
     """
     parameters = dict(tool.parameters) or {"type": "object", "properties": {}, "additionalProperties": False}
     parameters.setdefault("type", "object")
-    return enforceable(parameters, param=f"tools.{index}.function.parameters", close=True)
+    return enforceable(parameters, param=f"tools[{index}].function.parameters", close=True)
 
 
 def calls_grammar(
