@@ -5,10 +5,22 @@ Knows neither the store nor linking. Thread: one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 T = TypeVar("T")
+
+
+class _Passing(ItemsView[str, T]):
+    """Every path with its value; what was not asked for by itself is unpacked and let go again."""
+
+    def __init__(self, mapping: Unpacked[T]) -> None:
+        super().__init__(mapping)
+        self._of = mapping
+
+    def __iter__(self) -> Iterator[tuple[str, T]]:
+        for path in self._of:
+            yield path, self._of.passing(path)
 
 
 class Unpacked(Mapping[str, T]):
@@ -24,6 +36,15 @@ class Unpacked(Mapping[str, T]):
         if found is None:
             found = self._known[path] = self._unpack(self.packed[path])
         return found
+
+    def items(self) -> ItemsView[str, T]:
+        """Every value once, none of them kept: a pass over a large tree must not fill the memory."""
+        return _Passing(self)
+
+    def passing(self, path: str) -> T:
+        """One value, kept only if it was already."""
+        found = self._known.get(path)
+        return self._unpack(self.packed[path]) if found is None else found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.packed)

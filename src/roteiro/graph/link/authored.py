@@ -74,15 +74,14 @@ class Authored:
     def _known(self) -> dict[str, str]:
         """Every document's keys."""
         if self._documents is None:
-            self._documents = {key: path for path in self._headers for key in self._headers[path].keys}
+            self._documents = {key: path for path, row in self._headers.items() for key in row.keys}
         return self._documents
 
     def _symbols(self) -> dict[str, list[str]]:
         """Symbols by qualified name and by last part."""
         if self._names is None:
             self._names = {}
-            for path in self._headers:
-                header = self._headers[path]
+            for path, header in self._headers.items():
                 for row in header.defs:
                     key = symbol_key(header.lang, path, row.qualname)
                     for name in {row.qualname, row.qualname.rpartition(".")[2]}:

@@ -29,6 +29,7 @@ from roteiro.graph.link.values import (
 from roteiro.graph.link.world import World
 
 _DEPTH: Final = 14
+_MAX_KEPT: Final = 40_000  # results, some 300 bytes each
 _BOUND_TO_SCOPE: Final = frozenset({"super", "this", "self", "cls", ""})
 
 
@@ -76,6 +77,13 @@ class Evaluator:
         if self.world.cuts == cuts or not self._open:
             self._known[key] = found
         return found
+
+    def rest(self) -> None:
+        """Between two files: forget what only the last one's places meant, and too much of the others'."""
+        self._heads.clear()
+        for known in (self._known, self._steps):
+            if len(known) > _MAX_KEPT:
+                known.clear()
 
     def _place(
         self, table: FileTable, scope: int, expr: str, line: int, self_type: ClassRef | None

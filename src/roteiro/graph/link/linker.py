@@ -85,6 +85,7 @@ class Linker:
             self._references(table, body.refs, found)
         finally:
             self._world.close(path)
+            self._evaluator.rest()
         return found.rows() + authored
 
     def affected(
@@ -274,8 +275,7 @@ class Linker:
     def _index(self) -> _ByName:
         """Functions and methods by name, no more of a name than show that it is too common to guess."""
         index: _ByName = {}
-        for path in self._world.headers:
-            header = self._world.headers[path]
+        for path, header in self._world.headers.items():
             if header.lang not in RULES:
                 continue
             family = RULES[header.lang].family

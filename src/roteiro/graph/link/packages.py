@@ -82,10 +82,10 @@ class Packages:
         """The module's own path: the start of import paths whose rest are folders of the tree."""
         folders = self._family("go")
         votes: dict[str, set[str]] = {}
-        for path in self._headers:
+        for path, header in self._headers.items():
             if not path.endswith(".go"):
                 continue
-            for row in self._headers[path].imports:
+            for row in header.imports:
                 parts = row.module.split("/")
                 for cut in range(1, len(parts)):
                     rest = "/".join(parts[cut:])
@@ -99,8 +99,7 @@ class Packages:
         found = self._families.get(family)
         if found is None:
             found = self._families[family] = {}
-            for path in self._headers:
-                header = self._headers[path]
+            for path, header in self._headers.items():
                 rules = RULES.get(header.lang)
                 if rules is not None and rules.family == family:
                     found.setdefault(_name(path, header, rules), Package()).add(path, header)

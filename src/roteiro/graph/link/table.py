@@ -7,10 +7,14 @@ Thread: any, read-only once built.
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import Any, Final
 
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind, FileBody, FileHeader, Import
 from roteiro.graph.link.rules import RULES, Rules
 from roteiro.graph.link.values import CLASSES
+
+
+_NONE: Final[list[Any]] = []
 
 
 class Entries:
@@ -19,9 +23,10 @@ class Entries:
     __slots__ = ("binds", "imports", "rows")
 
     def __init__(self) -> None:
-        self.rows: list[int] = []
-        self.binds: list[Bind] = []
-        self.imports: list[Import] = []
+        # One shared empty list: most names have one thing of one kind, and there are 10^5 of names.
+        self.rows: list[int] = _NONE
+        self.binds: list[Bind] = _NONE
+        self.imports: list[Import] = _NONE
 
     def without(self, row: Import) -> Entries | None:
         """The same without one import, None where nothing is left."""
@@ -119,7 +124,8 @@ class FileTable:
             if row.parent != FILE_SCOPE:
                 self.scoped.add(name)
             if not holder or (0 <= row.parent < index and defs[row.parent].qualname == holder):
-                self._entries(row.parent, name).rows.append(index)
+                entries = self._entries(row.parent, name)
+                entries.rows = [*entries.rows, index]
             if holder:
                 members = self.members.get(holder)
                 if members is None:
@@ -131,7 +137,8 @@ class FileTable:
             if row.name == "*":
                 self.stars.append(row)
             else:
-                self._entries(row.scope, row.local).imports.append(row)
+                entries = self._entries(row.scope, row.local)
+                entries.imports = [*entries.imports, row]
                 if row.scope != FILE_SCOPE:
                     self.scoped.add(row.local)
 
@@ -147,7 +154,10 @@ class FileTable:
                 entries = self._entries(scope, name)
                 if entries.binds or entries.rows or entries.imports:
                     self.repeated.add(name)
-                entries.binds.append(bind)
+                if entries.binds:
+                    entries.binds.append(bind)
+                else:
+                    entries.binds = [bind]
                 if scope != FILE_SCOPE:
                     self.scoped.add(name)
                 holder = ""
