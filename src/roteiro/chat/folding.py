@@ -109,24 +109,23 @@ def one_call_a_turn(messages: Sequence[Message]) -> list[Message]:
 
 
 def merge_neighbours(messages: Sequence[Message]) -> list[Message]:
-    """Two messages of one role in a row as one."""
-    merged: list[Message] = []
+    """Messages of one role in a row as one; results of tools stay apart."""
+    groups: list[list[Message]] = []
     for message in messages:
-        last = merged[-1] if merged else None
-        if last is None or last.role != message.role or message.role == "tool":
-            merged.append(message)
+        if groups and groups[-1][0].role == message.role != "tool":
+            groups[-1].append(message)
         else:
-            merged[-1] = _merge(last, message)
-    return merged
+            groups.append([message])
+    return [group[0] if len(group) == 1 else _merge(group) for group in groups]
 
 
-def _merge(first: Message, second: Message) -> Message:
-    thoughts = [m.reasoning_content for m in (first, second) if m.reasoning_content]
+def _merge(group: Sequence[Message]) -> Message:
+    # All at once: text by text, thousands of messages would be copied thousands of times.
     return replace(
-        first,
-        content=_JOIN.join(text for text in (first.content, second.content) if text),
-        reasoning_content=_JOIN.join(thoughts) or None,
-        tool_calls=first.tool_calls + second.tool_calls,
+        group[0],
+        content=_JOIN.join(message.content for message in group if message.content),
+        reasoning_content=_JOIN.join(m.reasoning_content for m in group if m.reasoning_content) or None,
+        tool_calls=tuple(call for message in group for call in message.tool_calls),
     )
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 from roteiro.chat.folding import (
     merge_neighbours,
     one_call_a_turn,
@@ -46,6 +48,14 @@ def test_neighbours_are_merged_and_results_are_not():
     merged = merge_neighbours(history)
     assert spoken(merged) == [("assistant", "a"), ("tool", "r"), ("tool", "r")]
     assert (merged[0].tool_calls, merged[0].reasoning_content) == ((call,), "x\n\ny")
+
+
+def test_a_great_many_neighbours_are_merged_at_once():
+    count = 30_000
+    began = time.perf_counter()
+    (merged,) = merge_neighbours([message("user", "some words of a message")] * count)
+    assert len(merged.content.split("\n\n")) == count
+    assert time.perf_counter() - began < 1, "copied message by message, this takes a time in their square"
 
 
 def test_a_conversation_begins_with_a_user():
