@@ -88,9 +88,10 @@ def invalid_request(error: ValidationError) -> InvalidRequest:
     """Our error for pydantic's: the place as the client would write it, and what is wrong there."""
     first, *others = error.errors(include_url=False, include_context=False)
     where = _place(first["loc"])
-    for other in others:  # of a union's members, the one that got furthest says most
+    for other in others:  # of a union's members, the one that fits or got furthest says most
         place = _place(other["loc"])
-        if place.startswith(where) and len(place) > len(where):
+        fits = place == where and first["type"].endswith("_type") and not other["type"].endswith("_type")
+        if fits or (place.startswith(where) and len(place) > len(where)):
             first, where = other, place
     if first["type"] == "missing":
         return InvalidRequest(f"The required field {where!r} is missing.", param=where)

@@ -64,6 +64,10 @@ def test_unusable_stops_are_refused(stop: Any) -> None:
     assert refused(stop=stop).param.startswith("stop")
 
 
+def test_too_many_stops_are_told_so_and_not_that_a_string_is_wanted() -> None:
+    assert "at most 64 items" in refused(stop=["x"] * 65).message
+
+
 @pytest.mark.parametrize(
     ("seed", "meant"),
     [(None, None), (-1, None), (2**32 - 1, None), (0, 0), (42, 42), (2**32 - 2, 2**32 - 2)],
