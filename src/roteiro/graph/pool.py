@@ -35,7 +35,7 @@ _BATCH_FILES: Final = 48
 _BATCHES_PER_JOB: Final = 4
 _LINK_BATCH_BYTES: Final = 128 << 10  # of packed bodies
 # A linker keeps what it has looked at, about 160 MB after so much; then another one goes on.
-_RENEW_BYTES: Final = 5 << 18
+_RENEW_BYTES: Final = 1 << 20
 
 
 def extract_all(

@@ -13,7 +13,6 @@ from roteiro.graph.extract.facts import FILE_SCOPE, Bind, FileBody, FileHeader, 
 from roteiro.graph.link.rules import RULES, Rules
 from roteiro.graph.link.values import CLASSES
 
-
 _NONE: Final[list[Any]] = []
 
 
