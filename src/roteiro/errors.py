@@ -172,17 +172,24 @@ class ContextOverflow(UserError):
         prompt_tokens: exact length of the rendered prompt, in tokens.
         n_ctx: the window that applies, in tokens.
         max_tokens: room asked for the answer, or None when the request left it open.
+        input_index: which of the texts to embed it is, counted from 0; None for a conversation.
     """
 
     code = "context_length_exceeded"
 
-    def __init__(self, *, prompt_tokens: int, n_ctx: int, max_tokens: int | None = None) -> None:
+    def __init__(
+        self, *, prompt_tokens: int, n_ctx: int, max_tokens: int | None = None, input_index: int | None = None
+    ) -> None:
         asked = "" if max_tokens is None else f" and asks for {max_tokens} more (max_tokens)"
+        what, shorten = "The prompt", "the conversation"
+        if input_index is not None:
+            what, shorten = f"input[{input_index}]", "or split it"
+        lower = "" if max_tokens is None else " or lower max_tokens"
         super().__init__(
-            f"The prompt has {prompt_tokens} tokens{asked}; "
+            f"{what} has {prompt_tokens} tokens{asked}; "
             f"this exceeds the available context size of {n_ctx} tokens.",
-            hint="Shorten the conversation or lower max_tokens; nothing is cut off in silence.",
-            param="messages",
+            hint=f"Shorten {shorten}{lower}; nothing is cut off in silence.",
+            param="messages" if input_index is None else "input",
             details={"n_prompt_tokens": prompt_tokens, "n_ctx": n_ctx},
         )
 

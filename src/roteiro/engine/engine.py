@@ -360,9 +360,9 @@ class Engine:
         window = self.window(record)
         if not inputs or not all(inputs):
             raise InvalidRequest("An input is empty.", hint="Send text.", param="input")
-        for tokens in inputs:
+        for index, tokens in enumerate(inputs):
             if len(tokens) > window:
-                raise ContextOverflow(prompt_tokens=len(tokens), n_ctx=window)
+                raise ContextOverflow(prompt_tokens=len(tokens), n_ctx=window, input_index=index)
 
 
 def _nothing() -> None:

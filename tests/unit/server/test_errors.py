@@ -50,6 +50,11 @@ def test_a_mistake_of_the_client_is_never_a_5xx() -> None:
 
 
 def test_overflow_carries_the_numbers_and_both_names() -> None:
+    embedded = errors.ContextOverflow(prompt_tokens=600, n_ctx=512, input_index=1)
+    assert embedded.param == "input"
+    assert embedded.message.startswith("input[1] has 600 tokens;")
+    assert "conversation" not in embedded.hint
+    assert "max_tokens" not in embedded.hint
     error = errors.ContextOverflow(prompt_tokens=600, n_ctx=512, max_tokens=9)
     told = problem(error, request_id="r")
     assert told.status == 400
