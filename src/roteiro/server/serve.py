@@ -116,6 +116,7 @@ def serve(
     keys = read_keys(settings.api_key_file)
     app = create_app(runtime, keys=keys, mounts=mounts)
     listening = listen(settings.addr)
+    logging.getLogger("uvicorn.error").addFilter(no_cut_requests)
     config = uvicorn.Config(
         app,
         http=Protocol,
@@ -134,6 +135,14 @@ def serve(
         asyncio.run(server.serve(sockets=list(listening.sockets)))
     finally:
         listening.close()
+
+
+def no_cut_requests(record: logging.LogRecord) -> bool:
+    """A log filter: requests that the stop cuts off after the grace are no fault with a traceback.
+
+    uvicorn says in a line of its own how many there were.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def read_keys(path: Path | None) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from fakes.served import make_runtime
 from roteiro.errors import ConfigError
 from roteiro.server.listen import Listening
-from roteiro.server.serve import _announce, read_keys
+from roteiro.server.serve import _announce, no_cut_requests, read_keys
 
 
 def test_keys_are_lines_without_remarks(tmp_path: Path) -> None:
@@ -52,3 +54,10 @@ def test_no_model_says_how_to_get_one(tmp_path: Path) -> None:
     lines = told(tmp_path, Listening(sockets=(), url="unix:/r.sock", path=Path("/r.sock")), models=False)
     assert lines[0].startswith("Serving at unix:/r.sock ")
     assert "roteiro model pull" in lines[1]
+
+
+@pytest.mark.parametrize(("failure", "kept"), [(asyncio.CancelledError("stop"), False), (OSError("x"), True)])
+def test_only_requests_that_the_stop_cut_off_leave_no_traceback(failure: BaseException, kept: bool) -> None:
+    exc_info = (type(failure), failure, None)
+    record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "Exception", None, exc_info)
+    assert no_cut_requests(record) is kept
