@@ -22,8 +22,15 @@ from roteiro.errors import InvalidRequest
 MAX_JSON_DEPTH = 96
 """Deep enough for any tool schema; far below the interpreter's own recursion limit."""
 
+MAX_JSON_VALUES = 400_000
+"""More than any conversation or batch of token ids has; parsing ten times as many holds the interpreter, and
+with it every other request, for seconds."""
+
 INLINE_PARSE_BYTES = 128 * 1024
 """Parsing this much takes about a millisecond; more would be felt by other requests on the loop."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_SHOWN_ITEMS = 20
 
 Body = TypeVar("Body", bound=BaseModel)
 
@@ -56,6 +63,10 @@ def parse_json(raw: bytes) -> Any:
     """
     if not raw.strip():
         raise InvalidRequest("The request body is empty, and a JSON object is needed.")
+    if _values_at_least(raw) > MAX_JSON_VALUES:
+        raise InvalidRequest(
+            f"The body holds more than {MAX_JSON_VALUES} JSON values.", hint="Send several smaller requests."
+        )
     try:
         value = json.loads(
             raw.decode("utf-8"),
@@ -168,7 +179,19 @@ def _place(loc: tuple[int | str, ...]) -> str:
     return text
 
 
+def _values_at_least(raw: bytes) -> int:
+    """About how many values a body holds, counted without parsing; what stands in strings does not count."""
+    count = _separators(raw)
+    return count if count <= MAX_JSON_VALUES else _separators(_STRING.sub(b"", raw))
+
+
+def _separators(raw: bytes) -> int:
+    return raw.count(b",") + raw.count(b"[") + raw.count(b"{")
+
+
 def _shown(value: Any) -> str:
+    if isinstance(value, list | dict) and len(value) > _SHOWN_ITEMS:
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else f"{text[:77]}..."
 

@@ -101,3 +101,11 @@ def test_the_place_of_a_mistake_reads_as_the_client_wrote_it(value: Any, param: 
     with pytest.raises(ValidationError) as caught:
         Example.model_validate(value)
     assert invalid_request(caught.value).param == param
+
+
+def test_a_body_of_too_many_values_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(InvalidRequest, match="more than"):
+        parse_json(b'{"a": [' + b"[1,2]," * 200_000 + b"0]}")
+    text = "a, [b], {c}" * 200_000
+    assert parse_json(json.dumps({"a": text}).encode()) == {"a": text}, "what stands in text does not count"
+    assert len(parse_json(b'{"a": [' + b"1," * 100_000 + b"0]}")["a"]) == 100_001
