@@ -171,7 +171,7 @@ def _decision(store: GraphStore, node: Node) -> list[str]:
     lines = [
         f"ADR-{node.number or 0:04d} is `{node.title or node.name}` ({node.path}:{node.line or 1}).{status}"
     ]
-    source = (store.read_source(node.path) or "").splitlines()
+    source = (store.read_source(node.path) or "").split("\n")
     for section in store.nodes_in(node.path):
         if section.kind == "adr_section" and section.line and section.name.lower().startswith("decision"):
             said = [text for line in source[section.line : section.end_line] if (text := line.strip(" -*#"))]

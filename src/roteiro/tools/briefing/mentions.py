@@ -29,7 +29,7 @@ def lines_with(store: GraphStore, name: str) -> list[Mention]:
     sources: dict[str, list[str]] = {}
     for node in sorted(nodes, key=lambda n: (n.path, (n.end_line or 1 << 30) - (n.line or 0))):
         if node.path not in sources:
-            sources[node.path] = (store.read_source(node.path) or "").splitlines()
+            sources[node.path] = (store.read_source(node.path) or "").split("\n")
         lines = sources[node.path]
         for number in range(node.line or 1, min(node.end_line or len(lines), len(lines)) + 1):
             text = lines[number - 1]

@@ -81,7 +81,7 @@ def _taken(store: GraphStore, node: Node) -> tuple[list[str] | None, str | None]
     if node.kind in _TYPES:
         return None, None
     if "(" not in signature or signature.endswith("…"):
-        lines = (store.read_source(node.path) or "").splitlines()
+        lines = (store.read_source(node.path) or "").split("\n")
         start = (node.line or 1) - 1
         signature = signatures.whole(lines[start : start + _SIGNATURE_LINES], node.name) or signature
     return signatures.parameters_of(signature), signatures.result_of(signature)

@@ -111,7 +111,7 @@ def overview(store: GraphStore) -> list[str]:
     told = []
     for file in files:
         if re.fullmatch(r"readme(\.\w+)?", file.path, re.IGNORECASE):
-            lines = (store.read_source(file.path) or "").splitlines()
+            lines = (store.read_source(file.path) or "").split("\n")
             said = [line for line in map(str.strip, lines) if _SENTENCE.match(line)]
             told += [f"{file.path} says: {line.strip('#* ')[:LINE_CHARACTERS]}" for line in said[:LINES]]
     languages: dict[str, int] = {}
@@ -140,7 +140,7 @@ def _of_versions(store: GraphStore, question: str) -> list[str]:
         nodes = [node for node in map(store.node, keys) if node is not None and node.kind == "doc"]
         exact = re.compile(rf"(?<![\d.]){re.escape(version)}(?![\d]|\.\d)")
         for node in [node for node in nodes if exact.search(node.title or node.name)][:1]:
-            lines = (store.read_source(node.path) or "").splitlines()[node.line or 1 : node.end_line]
+            lines = (store.read_source(node.path) or "").split("\n")[node.line or 1 : node.end_line]
             said = [text for line in lines if (text := line.strip(" \t*-")) and not text.startswith("#")]
             heading = node.title or node.name
             told.append(f"Under the heading `{heading}` ({node.path}:{node.line}) stands:")
@@ -156,7 +156,7 @@ def _passages(store: GraphStore, question: str) -> Iterable[Passage]:
     seen: set[tuple[str, int]] = set()
     for node in _sections(store, question, wanted):
         if node.path not in sources:
-            sources[node.path] = (store.read_source(node.path) or "").splitlines()
+            sources[node.path] = (store.read_source(node.path) or "").split("\n")
         lines = sources[node.path]
         heading = node.title or node.name
         shared = set(terms(heading)) & wanted.keys()
