@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import logging
-import os
 from collections import deque
 from typing import Any
 
 from roteiro.errors import MissingExtra
-
-# How long a compute thread spins at each of the thousand barriers of a token before it sleeps. The OpenMP
-# library's own count takes milliseconds: where anything else wants a core, two threads wait for each other
-# through whole time slices (measured on two busy cores: 0.2-1 tokens/s against 5-9 with this count, and 14-19
-# without any spinning, which costs wake-ups on a quiet machine). Read when the library is loaded; a value
-# or policy that the user set is kept.
-if "OMP_WAIT_POLICY" not in os.environ:
-    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 try:
     import llama_cpp as _package
