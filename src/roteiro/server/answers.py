@@ -88,22 +88,26 @@ class Choices:
                 raise StopAsyncIteration
             if self._answer is None:
                 self._answer = self._conversation.answer(self._numbered())
-            try:
-                async with asyncio.timeout_at(self._deadline) as limit:
-                    event = await anext(self._answer)
-            except TimeoutError as error:
-                if not limit.expired():
-                    raise
-                raise RequestTimeout(
-                    f"The request took longer than the {self._timeout_s:g} s that "
-                    "[serve] request_timeout_s allows."
-                ) from error
+            # A deadline for each event costs more than the event; most servers set none.
+            event = await (anext(self._answer) if self._deadline is None else self._in_time(self._answer))
             index = self._index
             if isinstance(event, AnswerFinished):
                 self.finished.append(event)
                 await self.aclose()
                 self._index += 1
             return index, event
+
+    async def _in_time(self, answer: Answer) -> AnswerEvent:
+        try:
+            async with asyncio.timeout_at(self._deadline) as limit:
+                return await anext(answer)
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise RequestTimeout(
+                f"The request took longer than the {self._timeout_s:g} s that "
+                "[serve] request_timeout_s allows."
+            ) from error
 
     async def aclose(self) -> None:
         """Stop the answer under way; idempotent."""
