@@ -116,8 +116,9 @@ class ModelNotFound(UserError):
 
     def __init__(self, model_id: str, installed: Sequence[str]) -> None:
         known = ", ".join(installed) if installed else "none"
+        shown = model_id if len(model_id) <= 200 else f"{model_id[:200]}..."
         super().__init__(
-            f"The model {model_id!r} is not installed. Installed: {known}.",
+            f"The model {shown!r} is not installed. Installed: {known}.",
             hint="`roteiro model list` shows what is here; `roteiro model import` and `pull` add to it.",
             param="model",
         )

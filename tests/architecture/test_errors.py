@@ -39,3 +39,9 @@ def test_codes_are_stable_words_and_leaves_do_not_share_them():
     codes = [one.code for one in leaves]
     assert len(codes) == len(set(codes))
     assert all(re.fullmatch(r"[a-z_]+", code) for code in codes)
+
+
+def test_a_very_long_model_id_is_not_echoed_whole():
+    error = errors.ModelNotFound("x" * 100_000, ["a"])
+    assert len(error.message) < 400
+    assert "Installed: a." in error.message
