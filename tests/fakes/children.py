@@ -9,7 +9,7 @@ from roteiro.modelstore.probe import ChildProbe
 
 ACCEPTS = 'print("noise"); print(\'{"ok": true, "n_vocab": 8}\')'
 REFUSES = 'print(\'{"ok": false, "reason": "unknown architecture."}\')'
-ABORTS = "import os, sys; sys.stderr.write('/tmp/x/ops.cpp:4: GGML_ASSERT(n > 0) failed\\n'); sys.stderr.flush(); os.abort()"
+ABORTS = "import os, sys; sys.stderr.write('/build/x/ops.cpp:4: GGML_ASSERT(n > 0) failed\\n'); sys.stderr.flush(); os.abort()"
 KILLED = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
 FAILS = "raise SystemExit('no such module')"
 HANGS = "import time; time.sleep(60)"
