@@ -70,8 +70,8 @@ def speeds(found: dict[str, Any], options: argparse.Namespace, scratch: Path) ->
 
 def measure(found: dict[str, Any], name: str, url: str, number: int) -> None:
     """One cold request: time to the first token, then the pace of the rest, as the client sees them."""
-    text = f"Round {number}." + " word and another" * (PROMPT_TOKENS // 3 - 16)
-    text += " Now write a long story about ships and the sea."
+    sentences = "The ship sailed over the sea and the crew sang. " * (PROMPT_TOKENS // 11 - 3)
+    text = f"Round {number}. {sentences}Tell a long story about that ship."
     stream(url, text="Warm up.", max_tokens=4)
     began = time.perf_counter()
     stamps, usage = stream(url, text=text, max_tokens=GENERATED)
