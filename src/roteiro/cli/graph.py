@@ -22,6 +22,10 @@ STALE = "note: the tree has changed since the last sync; run `roteiro sync`, or 
 JSON_OPTION = typer.Option(False, "--json", help="Print JSON.")
 SYNC_OPTION = typer.Option(False, "--sync", help="Bring the graph up to date first.")
 OFFSET_OPTION = typer.Option(0, "--offset", help="How many to leave out.")
+CATEGORY_OPTION = typer.Option(
+    [], "--kind", metavar="CATEGORY", help="todo, fixme, hack, stub or deferred; may be repeated."
+)
+WITHIN_OPTION = typer.Option("", "--path", help="Only this file or folder, from the tree's root.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,6 @@ class ChatRequest:
         model: an installed model's id, or None for the configured default.
         messages: at least one.
         tools: the client's tools; () when the request carries none.
-        client_sent_tools: True when the request had a non-empty `tools` array (General mode).
         max_tokens: most tokens of the answer; None to the end of the window.
         stop: strings that end the answer.
         logit_bias_text: biases given by text; each token of the text gets the bias.

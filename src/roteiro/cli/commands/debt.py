@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from roteiro.cli import output
-from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, opened
+from roteiro.cli.graph import CATEGORY_OPTION, JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, WITHIN_OPTION, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.graph.queries.debt import DebtList, debt
 
@@ -17,10 +17,8 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def command(
     *,
-    kind: list[str] = typer.Option(
-        [], "--kind", metavar="CATEGORY", help="todo, fixme, hack, stub or deferred; may be repeated."
-    ),
-    path: str = typer.Option("", "--path", help="Only this file or folder, from the tree's root."),
+    kind: list[str] = CATEGORY_OPTION,
+    path: str = WITHIN_OPTION,
     limit: int = typer.Option(0, "--limit", help="The most markers; 0 is all."),
     offset: int = OFFSET_OPTION,
     sync: bool = SYNC_OPTION,

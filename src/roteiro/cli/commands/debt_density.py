@@ -6,7 +6,7 @@ import typer
 
 from roteiro.cli import output
 from roteiro.cli.commands.debt import ignored
-from roteiro.cli.graph import JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, opened
+from roteiro.cli.graph import CATEGORY_OPTION, JSON_OPTION, OFFSET_OPTION, SYNC_OPTION, WITHIN_OPTION, opened
 from roteiro.cli.tables import print_table, print_text
 from roteiro.graph.queries.debt import DebtDensity, density
 
@@ -16,12 +16,10 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 @app.command()
 def command(
     *,
-    kind: list[str] = typer.Option(
-        [], "--kind", metavar="CATEGORY", help="todo, fixme, hack, stub or deferred; may be repeated."
-    ),
+    kind: list[str] = CATEGORY_OPTION,
     order: str = typer.Option("density", "--order", help="density, markers or lines."),
     min_lines: int = typer.Option(0, "--min-lines", help="Leave out files with fewer lines."),
-    path: str = typer.Option("", "--path", help="Only this file or folder, from the tree's root."),
+    path: str = WITHIN_OPTION,
     limit: int = typer.Option(0, "--limit", help="The most files; 0 is all."),
     offset: int = OFFSET_OPTION,
     sync: bool = SYNC_OPTION,
