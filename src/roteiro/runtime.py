@@ -10,7 +10,7 @@ import importlib.util
 import logging
 from collections.abc import Awaitable, Callable
 
-from roteiro.config.schema import Config, ServeConfig
+from roteiro.config.schema import Config
 from roteiro.conversation.ask import Ask, AskOptions
 from roteiro.conversation.catalog import Catalog
 from roteiro.conversation.embedding import Embedder
@@ -19,6 +19,7 @@ from roteiro.conversation.profile import Profiles
 from roteiro.engine.absent import AbsentBackend
 from roteiro.engine.backend import Backend
 from roteiro.engine.engine import Engine, EngineOptions
+from roteiro.errors import ConfigError
 from roteiro.modelstore.record import ModelRecord
 from roteiro.modelstore.store import ModelStore
 from roteiro.tools.access import GraphAccess
@@ -28,6 +29,8 @@ from roteiro.tools.graph_tools import graph_registry
 log = logging.getLogger("roteiro")
 
 MIB = 2**20
+PREFIX_FOLDER = "prefixes"
+"""Under `$ROTEIRO_HOME`: where the prefix cache outlives the server."""
 Admit = Callable[[ModelRecord], Awaitable[None]]
 
 
@@ -60,7 +63,7 @@ class Runtime:
         self.missing = missing
         self.models = ModelStore(config.paths.model_store)
         self.catalog = Catalog(self.models, names=config.serve.models, defaults=config.models)
-        self.engine = Engine(backend, engine_options(config.serve), admit=admit or self._admit)
+        self.engine = Engine(backend, engine_options(config), admit=admit or self._admit)
         self.profiles = Profiles(self.engine)
         self.graph = GraphAccess(config.project_root)
         self.tools = graph_registry(self.graph, ignore=config.debt.ignore)
@@ -121,13 +124,26 @@ def find_backend() -> tuple[Backend, str]:
     return LlamaBackend(), ""
 
 
-def engine_options(serve: ServeConfig) -> EngineOptions:
-    """What the engine needs of `[serve]`."""
+def engine_options(config: Config) -> EngineOptions:
+    """What the engine needs of the configuration.
+
+    Raises:
+        ConfigError: a prefix cache is to be kept on disk and there is none.
+    """
+    serve = config.serve
+    if serve.prefix_cache_disk_mb and not serve.prefix_cache_mb:
+        raise ConfigError(
+            [f"[serve] prefix_cache_disk_mb is {serve.prefix_cache_disk_mb}, but prefix_cache_mb is 0"],
+            hint="Give the prefix cache some memory too (--prefix-cache-mb 512), or leave the disk out.",
+            param="serve.prefix_cache_disk_mb",
+        )
     return EngineOptions(
         memory_budget_bytes=serve.memory_budget_mb * MIB,
         max_context_tokens=serve.max_context_tokens,
         sessions=serve.sessions,
         prefix_cache_bytes=serve.prefix_cache_mb * MIB,
+        prefix_disk_bytes=serve.prefix_cache_disk_mb * MIB,
+        prefix_folder=config.paths.home / PREFIX_FOLDER,
         queue_limit=serve.queue_limit,
         threads=serve.threads,
         gpu_layers=serve.gpu_layers,

@@ -149,6 +149,13 @@ KEYS: tuple[Key, ...] = (
         default=0,
         help="MiB of host memory for snapshots of prompt prefixes; 0 is off.",
     ),
+    CapabilityKey(
+        name="serve.prefix_cache_disk_mb",
+        read=read.at_least(0),
+        default=0,
+        lower=min,
+        help="MiB of disk where those snapshots outlive the server; they hold what prompts said. 0 is off.",
+    ),
     ValueKey(
         name="serve.sessions",
         read=read.at_least(1),

@@ -25,6 +25,7 @@ class ServeConfig:
     max_context_tokens: int | None
     max_client_tool_bytes: int
     prefix_cache_mb: int
+    prefix_cache_disk_mb: int
     sessions: int
     sleep_idle_s: float
     queue_limit: int

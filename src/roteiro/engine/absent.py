@@ -16,6 +16,7 @@ class AbsentBackend:
     """A `Backend` that can load nothing."""
 
     name = "absent"
+    build = ""
 
     def start(self) -> None:
         """There is nothing to start."""

@@ -219,9 +219,10 @@ class LoadedModel(Protocol):
 
 
 class Backend(Protocol):
-    """A native library. One object a process."""
+    """A native library. One object a process. `build` is what a saved state is bound to."""
 
     name: str
+    build: str
 
     def start(self) -> None:
         """Initialise the library; called once, first."""

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 from roteiro.engine.backend import Backend, Interrupted
@@ -21,11 +22,12 @@ from roteiro.engine.meter import Meter
 from roteiro.engine.pool import FileChanged, Pool
 from roteiro.engine.report import Outcome, picture, tally
 from roteiro.engine.request import GenerationRequest, Loading, Queued
+from roteiro.engine.shelf import Shelf
 from roteiro.engine.sizing import WindowPlan, kv_bytes_per_token, plan_window, window_of
 from roteiro.engine.snapshots import SnapshotStore
 from roteiro.engine.state import Counters, EngineState
 from roteiro.engine.steering import Cancelled, Steering
-from roteiro.engine.turn import Turn, identity_of, save_before_close
+from roteiro.engine.turn import Turn, identity_of, save_before_close, save_last_prompts
 from roteiro.engine.vocabulary import VocabularyCache, VocabularyHandle
 from roteiro.engine.worker import EngineThread
 from roteiro.errors import ContextOverflow, InvalidRequest, ModelTooLarge, ModelUnusable
@@ -43,6 +45,7 @@ async def _admit_all(_record: ModelRecord) -> None:
 class EngineOptions:
     """What `[serve]` says of the engine. A budget of 0 bounds nothing; `sleep_idle_s` 0 never unloads.
 
+    `prefix_folder` is where the prefix cache outlives the server, in `prefix_disk_bytes` at most; 0 is off.
     `stall_s`: seconds a reader may leave its events unread; `vocabularies`: how many are kept loaded.
     """
 
@@ -50,6 +53,8 @@ class EngineOptions:
     max_context_tokens: int | None = None
     sessions: int = 4
     prefix_cache_bytes: int = 0
+    prefix_disk_bytes: int = 0
+    prefix_folder: Path | None = None
     queue_limit: int = 64
     threads: int | None = None
     gpu_layers: int | None = None
@@ -85,7 +90,7 @@ class Engine:
         self._admit = admit
         self._thread = EngineThread()
         self._lock = FairLock(options.queue_limit)
-        self._snapshots = SnapshotStore(options.prefix_cache_bytes)
+        self._snapshots = SnapshotStore(options.prefix_cache_bytes, _shelf(options, backend))
         self._pool = Pool(
             backend,
             budget=options.memory_budget_bytes,
@@ -241,8 +246,10 @@ class Engine:
         await asyncio.shield(self._started)
 
     def _free_everything(self) -> None:
+        if self._snapshots.outlives:
+            save_last_prompts(self._pool, self._snapshots, self._clock())
         self._pool.unload_all(keep_tokens=False)
-        self._snapshots.clear()
+        self._snapshots.close()
         self._vocabularies.close()
         if self._started is not None:
             self._backend.stop()
@@ -363,6 +370,12 @@ class Engine:
         for index, tokens in enumerate(inputs):
             if len(tokens) > window:
                 raise ContextOverflow(prompt_tokens=len(tokens), n_ctx=window, input_index=index)
+
+
+def _shelf(options: EngineOptions, backend: Backend) -> Shelf | None:
+    if options.prefix_folder is None or options.prefix_disk_bytes == 0:
+        return None
+    return Shelf(options.prefix_folder, budget=options.prefix_disk_bytes, build=backend.build)
 
 
 def _nothing() -> None:

@@ -98,6 +98,7 @@ class ScriptedBackend:
     """See the module's docstring. `prompts` lists what the model was asked, `evaluated` counts tokens."""
 
     name = "scripted"
+    build = "scripted"
 
     def __init__(
         self,

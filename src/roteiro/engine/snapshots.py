@@ -2,17 +2,18 @@
 
 Two kinds: a *turn* is what a session held when it was about to be overwritten; a *preamble* is a prefix that
 prompts share (an agent's system prompt and tools). Preambles outlive turns. The budget is in bytes, and
-`_held` is the one place that accounts for them. Thread: engine thread.
+`_held` is the one place that accounts for them. A shelf, where there is one, keeps them on disk: preambles as
+they are learned, turns when the store is closed. Thread: engine thread.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from roteiro.engine.session import common_prefix
+from roteiro.engine.shelf import Shelf, SnapshotKind, superseded
 
 _LOG = logging.getLogger("roteiro.engine")
 # A hybrid model's state takes 150 MiB at any length, so a short prefix cannot pay for its entry.
@@ -24,14 +25,12 @@ _LEAST_NEW_TOKENS = 8
 # A token id kept in a tuple: the pointer; the ids themselves are mostly shared small integers.
 _TOKEN_BYTES = 8
 
-SnapshotKind = Literal["turn", "preamble"]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Snapshot:
     """A saved state and the tokens it stands for. `model` is the file's identity."""
 
-    model: Hashable
+    model: str
     tokens: tuple[int, ...]
     data: bytes | bytearray
     kind: SnapshotKind
@@ -46,11 +45,12 @@ class Snapshot:
 class SnapshotStore:
     """See the module's docstring. A budget of 0 turns it off: nothing is saved, found or learned."""
 
-    def __init__(self, budget: int) -> None:
+    def __init__(self, budget: int, shelf: Shelf | None = None) -> None:
         self._budget = budget
+        self._shelf = shelf if budget > 0 else None
         self._held = 0
         self._entries: list[Snapshot] = []
-        self._recent: dict[Hashable, list[tuple[int, ...]]] = {}
+        self._recent: dict[str, list[tuple[int, ...]]] = {}
 
     def __repr__(self) -> str:
         mib = 2**20
@@ -73,7 +73,7 @@ class SnapshotStore:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, model: Hashable, prompt: Sequence[int], now: float) -> Snapshot | None:
+    def find(self, model: str, prompt: Sequence[int], now: float) -> Snapshot | None:
         """The longest entry that is a proper prefix of the prompt, so that a token is left to evaluate."""
         best: Snapshot | None = None
         for entry in self._entries:
@@ -81,11 +81,12 @@ class SnapshotStore:
             longer = best is None or length > len(best.tokens)
             if entry.model == model and longer and length < len(prompt):
                 best = entry if tuple(prompt[:length]) == entry.tokens else best
+        best = self._from_shelf(model, prompt, best, now)
         if best is not None:
             best.last_used = now
         return best
 
-    def wants(self, model: Hashable, tokens: Sequence[int]) -> bool:
+    def wants(self, model: str, tokens: Sequence[int]) -> bool:
         """Whether these tokens are worth saving: long enough, and not already in an entry."""
         if not self.enabled or len(tokens) < FLOOR_TOKENS:
             return False
@@ -94,7 +95,7 @@ class SnapshotStore:
 
     def add(
         self,
-        model: Hashable,
+        model: str,
         tokens: Sequence[int],
         data: bytes | bytearray,
         kind: SnapshotKind,
@@ -106,32 +107,47 @@ class SnapshotStore:
             _LOG.debug("snapshot refused size=%d budget=%d", new.size, self._budget)
             return False
         for entry in list(self._entries):
-            if entry.model == model and _superseded(entry, new):
+            if entry.model == model and superseded(entry.kind, entry.tokens, new.tokens):
                 self._drop(entry)
         if not self._make_room(new):
             return False
         self._entries.append(new)
         self._held += new.size
+        if self._shelf is not None and kind == "preamble":
+            self._shelf.keep(model, tokens, data, kind)
         return True
 
     def discard(self, entry: Snapshot) -> None:
         """Forget an entry that could not be restored."""
         if entry in self._entries:
             self._drop(entry)
+        if self._shelf is not None:
+            self._shelf.discard(entry.model, entry.tokens)
 
-    def forget(self, model: Hashable) -> None:
+    def forget(self, model: str) -> None:
         """Forget everything of a model's file."""
         for entry in [one for one in self._entries if one.model == model]:
             self._drop(entry)
         self._recent.pop(model, None)
+        if self._shelf is not None:
+            self._shelf.forget(model)
 
-    def clear(self) -> None:
-        """Forget everything."""
+    @property
+    def outlives(self) -> bool:
+        """Whether what is kept here is there again after a restart."""
+        return self._shelf is not None
+
+    def close(self) -> None:
+        """Put on the shelf what is not there yet, then forget everything. Idempotent."""
+        if self._shelf is not None:
+            for entry in sorted(self._entries, key=lambda one: one.last_used):
+                self._shelf.keep(entry.model, entry.tokens, entry.data, entry.kind)
+            self._shelf.close()
         self._entries.clear()
         self._recent.clear()
         self._held = 0
 
-    def boundary(self, model: Hashable, prompt: Sequence[int], *, declared: int, held: int) -> int:
+    def boundary(self, model: str, prompt: Sequence[int], *, declared: int, held: int) -> int:
         """Learn from a prompt: the length of the prefix to save while it is evaluated, 0 for none.
 
         It is what the prompt is declared to share, else the longest prefix it shares with a recent
@@ -150,6 +166,21 @@ class SnapshotStore:
 
     # ---------------------------------------------------------------------------------------------
 
+    def _from_shelf(
+        self, model: str, prompt: Sequence[int], best: Snapshot | None, now: float
+    ) -> Snapshot | None:
+        """An entry on disk that is longer than the best in memory, brought into memory; else that one."""
+        if self._shelf is None:
+            return best
+        floor = len(best.tokens) if best is not None else 0
+        found = self._shelf.find(model, prompt, longer_than=floor)
+        data = self._shelf.load(found) if found is not None else None
+        if found is None or data is None:
+            return best
+        if self.add(model, found.tokens, data, found.kind, now):
+            return self._entries[-1]
+        return Snapshot(model=model, tokens=found.tokens, data=data, kind=found.kind, last_used=now)
+
     def _make_room(self, new: Snapshot) -> bool:
         """Drop turns, oldest first, then preambles; a turn never drives out a preamble."""
         order = sorted(self._entries, key=lambda one: (one.kind == "preamble", one.last_used))
@@ -164,10 +195,3 @@ class SnapshotStore:
     def _drop(self, entry: Snapshot) -> None:
         self._entries.remove(entry)
         self._held -= entry.size
-
-
-def _superseded(entry: Snapshot, new: Snapshot) -> bool:
-    if entry.tokens == new.tokens:
-        return True
-    length = len(entry.tokens)
-    return entry.kind == "turn" and new.tokens[:length] == entry.tokens

@@ -7,7 +7,7 @@ Owns the order of those steps and what is left behind when one fails or is cance
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from roteiro.engine.backend import Context, Interrupted
@@ -18,8 +18,9 @@ from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
 from roteiro.engine.sampling import resolve
 from roteiro.engine.session import Choice, Session, choose_session
+from roteiro.engine.shelf import SnapshotKind
 from roteiro.engine.sizing import WindowPlan, grown_size
-from roteiro.engine.snapshots import FLOOR_TOKENS, Snapshot, SnapshotKind, SnapshotStore
+from roteiro.engine.snapshots import FLOOR_TOKENS, Snapshot, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
 from roteiro.errors import CapacityError, LoadFailed, ModelUnusable
 from roteiro.modelstore.record import ModelRecord
@@ -33,9 +34,10 @@ _PROMPT_TAIL_TOKENS = 8
 _TURN_CUT_TOKENS = 4
 
 
-def identity_of(record: ModelRecord) -> Hashable:
+def identity_of(record: ModelRecord) -> str:
     """What a snapshot of a model is bound to: the bytes of its file."""
-    return (record.id, record.identity)
+    identity = record.identity
+    return f"{record.id} {identity.sha256} {identity.size} {identity.mtime_ns}"
 
 
 def save_before_close(
@@ -49,6 +51,24 @@ def save_before_close(
             snapshots.add(model, session.tokens, context.save(), "turn", clock())
 
     return save
+
+
+def save_last_prompts(pool: Pool, snapshots: SnapshotStore, now: float) -> None:
+    """Keep the state of every session up to where its last answer opens, before the server stops.
+
+    An answer comes back as its client writes it, which need not be token by token what the model wrote; up
+    to there the conversation that goes on is the same. Memory that cannot be cut has been saved there.
+    """
+    for resident in pool.residents:
+        model = identity_of(resident.record)
+        for session in resident.sessions:
+            end = session.prompt_tokens - _TURN_CUT_TOKENS
+            context, tokens = session.context, session.tokens[:end]
+            if context is None or len(session.tokens) < end or not snapshots.wants(model, tokens):
+                continue
+            if len(session.tokens) == end or context.trim(end):
+                snapshots.add(model, tokens, context.save(), "turn", now)
+            session.close()
 
 
 @dataclass(slots=True, kw_only=True)

@@ -37,6 +37,9 @@ def serve(
     max_context_tokens: int | None = typer.Option(None, help="Lowers every model's window."),
     max_client_tool_bytes: int | None = typer.Option(None, help="Most bytes of a tools array."),
     prefix_cache_mb: int | None = typer.Option(None, help="MiB of host memory for snapshots."),
+    prefix_cache_disk_mb: int | None = typer.Option(
+        None, help="MiB of disk where snapshots outlive the server."
+    ),
     sessions: int | None = typer.Option(None, help="Live contexts kept per loaded model."),
     sleep_idle_s: float | None = typer.Option(None, help="Unload models after idle seconds."),
     queue_limit: int | None = typer.Option(None, help="Requests that may wait."),
@@ -60,6 +63,7 @@ def serve(
         "max_context_tokens": max_context_tokens,
         "max_client_tool_bytes": max_client_tool_bytes,
         "prefix_cache_mb": prefix_cache_mb,
+        "prefix_cache_disk_mb": prefix_cache_disk_mb,
         "sessions": sessions,
         "sleep_idle_s": sleep_idle_s,
         "queue_limit": queue_limit,

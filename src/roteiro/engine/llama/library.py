@@ -24,6 +24,7 @@ class LlamaBackend:
     """See the module's docstring."""
 
     name = "llama.cpp"
+    build = f"llama-cpp-python {C.__version__}"
 
     def __repr__(self) -> str:
         return f"<LlamaBackend llama-cpp-python {C.__version__}>"
