@@ -28,12 +28,14 @@ KEPT_TOKENS = 500_000
 class Read:
     """What a turn's text says; white space at its ends says nothing. Equal turns compare equal.
 
-    Ids of calls are no part of it: most are made here, anew for each reading.
+    Ids of calls are no part of it: most are made here, anew for each reading. `cut` is True where the text
+    ends inside a call, which is not among `calls`.
     """
 
     content: str
     reasoning: str
     calls: tuple[tuple[str, str], ...]
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,7 +48,7 @@ class Written:
         answer, text: what the model wrote, as tokens and as text, without the token that ended the turn.
         read: what they say.
         parser: makes a reader of the same turn.
-        message: the turn as the client received it.
+        message: the turn as the client received it, with the beginning of a call that the limit cut.
     """
 
     parts: Parts
@@ -98,9 +100,9 @@ class Echoes:
         return None
 
 
-def read_turn(parser: ChatParser, text: str) -> Read | None:
-    """What a whole turn's text says; None where a call in it is broken."""
-    content, reasoning = "", ""
+def read_turn(parser: ChatParser, text: str) -> Read:
+    """What a turn's text says."""
+    content, reasoning, cut = "", "", False
     names: dict[int, str] = {}
     calls: list[tuple[str, str]] = []
     for event in (*parser.receive_text(text), *parser.finish("end")):
@@ -114,8 +116,8 @@ def read_turn(parser: ChatParser, text: str) -> Read | None:
             case ToolCallEnd():
                 calls.append((names[event.index], _plain(event.arguments)))
             case ToolCallBroken():
-                return None
-    return Read(content=content.strip(), reasoning=reasoning.strip(), calls=tuple(calls))
+                cut = True
+    return Read(content=content.strip(), reasoning=reasoning.strip(), calls=tuple(calls), cut=cut)
 
 
 # -------------------------------------------------------------------------------------------------
@@ -133,9 +135,23 @@ def _match(written: Written, rest: Parts, said: list[Any], ends: Collection[str]
     rendered, more = cut
     # Where the template writes ids that the model did not, results refer to them.
     same_ids = all((call.id in rendered) == (call.id in written.text) for call in written.message.tool_calls)
-    if not same_ids or read_turn(written.parser(), rendered) != written.read:
+    if not same_ids or not _same(written.read, read_turn(written.parser(), rendered)):
         return None
     return Known(tokens=(*written.tokens, *written.answer), rest=more)
+
+
+def _same(written: Read, rendered: Read) -> bool:
+    """Whether a rendering says what the model wrote.
+
+    Of a call that the limit cut there is no right rendering: its arguments are no JSON. That the client has
+    it from here its id has shown; the rest of the turn must agree.
+    """
+    if not written.cut:
+        return rendered == written
+    calls = rendered.calls[: len(written.calls)]
+    more = len(rendered.calls) - len(written.calls)
+    said = (rendered.content, rendered.reasoning, calls)
+    return said == (written.content, written.reasoning, written.calls) and more + rendered.cut <= 1
 
 
 def _after(head: Parts, parts: Parts) -> Parts | None:

@@ -59,7 +59,8 @@ class Prompt:
 class TurnFinished:
     """A turn is over: what it said, thought and called, and what it cost.
 
-    `broken` is the raw text of a call that was not proved whole; it is neither answer nor call.
+    `broken` is the raw text of a call that was not proved whole; it is neither answer nor call. `cut` is that
+    call as far as a client that streams has seen it, where the limit cut it.
     """
 
     kind: FinishKind
@@ -67,6 +68,7 @@ class TurnFinished:
     reasoning: str
     calls: tuple[ToolCall, ...]
     broken: str
+    cut: ToolCall | None
     usage: Usage
     timings: Timings
     reuse_note: str
@@ -80,6 +82,11 @@ class TurnFinished:
             tool_calls=self.calls,
         )
 
+    def streamed(self) -> Message:
+        """The message as a client that streams has it: with the beginning of a call that the limit cut."""
+        message = self.message()
+        return replace(message, tool_calls=(*self.calls, self.cut)) if self.cut else message
+
 
 TurnEvent = Queued | Loading | PromptProgress | Delta | TurnFinished
 
@@ -91,8 +98,10 @@ class _Said:
     content: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     starts: dict[int, ToolCallStart] = field(default_factory=dict)
+    fragments: list[str] = field(default_factory=list)
     calls: list[ToolCall] = field(default_factory=list)
     broken: str = ""
+    cut: ToolCall | None = None
 
     def add(self, event: ChatEvent) -> None:
         match event:
@@ -102,11 +111,16 @@ class _Said:
                 self.reasoning.append(event.text)
             case ToolCallStart():
                 self.starts[event.index] = event
+                self.fragments.clear()
+            case ToolCallArguments():
+                self.fragments.append(event.fragment)
             case ToolCallEnd():
                 start = self.starts[event.index]
                 self.calls.append(ToolCall(id=start.id, name=start.name, arguments=event.arguments))
             case ToolCallBroken():
                 self.broken = event.raw
+                if (start := self.starts.get(event.index)) is not None:
+                    self.cut = ToolCall(id=start.id, name=start.name, arguments="".join(self.fragments))
 
 
 class Turn:
@@ -246,8 +260,8 @@ class Turn:
         parser = partial(ChatParser, **self._form(prompt.rendered))
         text = "".join(reading.text)
         read = read_turn(parser(), text)
-        if read is None:
-            return
+        if read.cut and end.cut is None:
+            return  # a call that is broken otherwise: what the client has of it stands nowhere
         ends = self._profile.vocabulary.facts.end_tokens
         self._profile.echoes.remember(
             Written(
@@ -257,7 +271,7 @@ class Turn:
                 text=text,
                 read=read,
                 parser=parser,
-                message=end.message(),
+                message=end.streamed(),
             )
         )
 
@@ -326,6 +340,7 @@ class _Reading:
             reasoning="".join(said.reasoning),
             calls=tuple(said.calls),
             broken=said.broken,
+            cut=said.cut if event.kind == "length" else None,
             usage=Usage(
                 prompt_tokens=prompt_tokens,
                 completion_tokens=event.timings.predicted_n,

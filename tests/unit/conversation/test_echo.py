@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fakes.conversations import HERMES_TEMPLATE, deltas, end_of, events_of, make_conversation, user
-from roteiro.chat.events import ReasoningDelta, TextDelta, ToolCallEnd, ToolCallStart
+from roteiro.chat.events import ReasoningDelta, TextDelta, ToolCallArguments, ToolCallStart
 from roteiro.chat.messages import Message, Tool, ToolCall
 from roteiro.conversation.echo import KEPT_TOKENS, KEPT_TURNS, Echoes, Read, Written
 from roteiro.conversation.request import ChatRequest
@@ -25,17 +25,21 @@ THINKING = HERMES_TEMPLATE.replace(
 
 
 def message_of(events) -> Message:
-    """The message as a client folds it."""
+    """The message as a client folds it, the beginning of a call that was cut included."""
     said = deltas(events)
-    starts = {event.index: event for event in said if isinstance(event, ToolCallStart)}
-    ends = [event for event in said if isinstance(event, ToolCallEnd)]
+    starts = [event for event in said if isinstance(event, ToolCallStart)]
+    pieces = [event for event in said if isinstance(event, ToolCallArguments)]
     return Message(
         role="assistant",
         content="".join(event.text for event in said if isinstance(event, TextDelta)) or None,
         reasoning_content="".join(event.text for event in said if isinstance(event, ReasoningDelta)) or None,
         tool_calls=tuple(
-            ToolCall(id=starts[end.index].id, name=starts[end.index].name, arguments=end.arguments)
-            for end in ends
+            ToolCall(
+                id=start.id,
+                name=start.name,
+                arguments="".join(piece.fragment for piece in pieces if piece.index == start.index),
+            )
+            for start in starts
         ),
     )
 
@@ -90,6 +94,25 @@ async def test_an_echoed_turn_is_held_whole(tmp_path, written):
     assert second.timings.cache_n == held, "everything up to the token that ended the turn"
     assert life.backend.prompts[-1].startswith(life.backend.prompts[0]), "the model sees its own words"
     await life.engine.aclose()
+
+
+@pytest.mark.parametrize("before", ["", "Let me look.\n", ODD_CALL + "\n"])
+async def test_a_turn_cut_anywhere_is_held_as_it_was_written(tmp_path, before):
+    """What a streaming client has of a cut call is no JSON; a template makes a text of it, or what it likes."""
+    cut_calls = 0
+    for limit in range(1, len(before) + len(ODD_CALL)):
+        folder = tmp_path / str(limit)
+        folder.mkdir()
+        life = Life(folder, [before + ODD_CALL, "Done."])
+        first = await life.say(asks("hello"), max_tokens=limit)
+        said = life.history[-1]
+        cut_calls += bool(said.tool_calls) and first.finish_reason == "length"
+        second = await life.say(result(said) if said.tool_calls else asks("more"))
+        # Of a call whose name had not come the client has nothing to send back.
+        if said.tool_calls:
+            assert second.reuse_note == "extends slot 0", (limit, said)
+        await life.engine.aclose()
+    assert cut_calls > 20
 
 
 async def test_a_thought_that_the_template_keeps_is_held(tmp_path):
