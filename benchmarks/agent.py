@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ from benchmarks.harness import Json, Served, chat, llama_server, roteiro
 from benchmarks.processes import default_model
 
 WINDOW = 8192
+DISK_MB = 1024
 ANSWER_TOKENS = 24
 # Enough for a whole call: one that a limit cuts cannot be sent back.
 CALL_TOKENS = 64
+Start = Callable[[], Any]
+"""Starts a server; used in a `with`."""
 FILES = ["src/app.py", "src/store.py", "src/wire.py", "tests/test_app.py", "README.md"]
 
 
@@ -43,6 +47,7 @@ class Row:
     cached: int
     evaluated: int
     first_ms: float
+    said_ms: float
     prompt_ms: float
 
 
@@ -57,17 +62,25 @@ class Agent:
         self._scenario = scenario
         self._fields = fields
 
+    def moved_to(self, served: Served) -> None:
+        """Go on with another server."""
+        self._served = served
+
     def ask(self, step: str, text: str, **fields: Any) -> None:
         self.messages.append({"role": "user", "content": text})
         self.turn(step, **fields)
 
     def result(self, step: str, text: str) -> None:
-        """Answer the calls of the last message, and let the model go on."""
+        """Answer the calls of the last message, and let the model go on.
+
+        One that made none is told the same in the words that a template would put around it.
+        """
         calls = self.messages[-1].get("tool_calls") or []
         for call in calls:
             self.messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
         if not calls:
-            self.messages.append({"role": "user", "content": text})
+            wrapped = f"<tool_response>\n{text}\n</tool_response>"
+            self.messages.append({"role": "user", "content": wrapped})
         self.turn(step, max_tokens=CALL_TOKENS)
 
     def turn(self, step: str, **fields: Any) -> None:
@@ -83,6 +96,7 @@ class Agent:
                 cached=reply.cached,
                 evaluated=reply.evaluated,
                 first_ms=round(reply.first_ms, 1),
+                said_ms=round(reply.said_ms, 1),
                 prompt_ms=round(reply.timings["prompt_ms"], 1),
             )
         )
@@ -134,6 +148,18 @@ def changed_tools(served: Served, rows: list[Row]) -> None:
     agent.ask("4", "And a fourth one.")
     agent.tools = before
     agent.ask("5 as before", "And a fifth one.")
+
+
+def restart(start: Start, rows: list[Row]) -> None:
+    """Two conversations, the server is stopped and started, then a new one, and one of the two goes on."""
+    with start() as served:
+        first, second = (Agent(served, rows, "restart") for _ in range(2))
+        first.ask("before 1", "Say something.")
+        second.ask("before 2", "Say something else.")
+    with start() as served:
+        Agent(served, rows, "restart").ask("new conversation", "Name something.")
+        first.moved_to(served)
+        first.ask("goes on", "And then?")
 
 
 def leaves(served: Served, rows: list[Row]) -> None:
@@ -203,34 +229,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--model", type=Path, default=default_model())
     parser.add_argument("--llama-server", type=Path, help="path of a llama-server to compare with")
-    parser.add_argument("--only", action="append", choices=SCENARIOS, help="repeatable")
+    parser.add_argument("--only", action="append", choices=[*SCENARIOS, "restart"], help="repeatable")
     parser.add_argument("--threads", type=int, default=max(1, len(os.sched_getaffinity(0))))
     parser.add_argument("--keep-logs", type=Path)
     options = parser.parse_args()
-    names = options.only or list(SCENARIOS)
+    names = options.only or [*SCENARIOS, "restart"]
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="agent-") as scratch:
         folder = options.keep_logs or Path(scratch)
-        for start in servers(options, folder):
-            life(start, names, rows)
+        for start in servers(options):
+            life(start, names, rows, folder)
     report(rows)
 
 
-def servers(options: argparse.Namespace, folder: Path) -> Iterator[Callable[[], Any]]:
+def servers(options: argparse.Namespace) -> Iterator[Callable[[Path], Any]]:
     path, threads = options.model.resolve(), options.threads
-    yield lambda: roteiro(path, folder, threads=threads)
+    yield lambda folder: roteiro(path, folder, threads=threads, disk_mb=DISK_MB)
     if options.llama_server:
-        yield lambda: llama_server(options.llama_server, path, folder, threads=threads, window=WINDOW)
+        yield lambda folder: llama_server(options.llama_server, path, folder, threads=threads, window=WINDOW)
 
 
-def life(start: Callable[[], Any], names: list[str], rows: list[Row]) -> None:
-    """Each scenario on a fresh server; then the first request after a restart."""
+def life(start: Callable[[Path], Any], names: list[str], rows: list[Row], folder: Path) -> None:
+    """Each scenario on a fresh server with a folder of its own."""
     for name in names:
-        with start() as served:
-            print(f"{served.name}: {name}", file=sys.stderr)
+        own = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=folder))
+        print(name, file=sys.stderr)
+        if name == "restart":
+            restart(partial(start, own), rows)
+            continue
+        with start(own) as served:
             SCENARIOS[name](served, rows)
-    with start() as served:
-        Agent(served, rows, "restart").ask("first request", "Say something.")
 
 
 def report(rows: list[Row]) -> None:
@@ -245,7 +273,7 @@ def report(rows: list[Row]) -> None:
         print(f"{scenario:<15} {step:<18}{cells}{_verdict(found)}")
     notes = [f"{row.server}: {row.step}" for row in rows if row.scenario == "leaves"]
     print("\n".join(notes))
-    print(json.dumps({"rows": [asdict(row) for row in rows], "worse": _worse(by_key, steps)}))
+    print(json.dumps({"rows": [asdict(row) for row in rows], **_verdicts(by_key, steps)}))
 
 
 # ---------------------------------------------------------------------------------------------------
@@ -273,14 +301,18 @@ def _verdict(found: list[Row | None]) -> str:
     return "" if mine == theirs else f"  {mine - theirs:+d}"
 
 
-def _worse(by_key: dict[tuple[str, str, str], Row], steps: list[tuple[str, str]]) -> list[str]:
-    """The steps at which the first server evaluated more than the second."""
-    worse = []
+def _verdicts(by_key: dict[tuple[str, str, str], Row], steps: list[tuple[str, str]]) -> Json:
+    """The steps at which more was evaluated than by the peer, and the times where as much was."""
+    worse, ratios = [], {}
     for step in steps:
         mine, theirs = by_key.get(("roteiro", *step)), by_key.get(("llama-server", *step))
-        if mine and theirs and mine.evaluated > theirs.evaluated:
+        if mine is None or theirs is None:
+            continue
+        if mine.evaluated > theirs.evaluated:
             worse.append(" ".join(step))
-    return worse
+        elif mine.evaluated == theirs.evaluated:
+            ratios[" ".join(step)] = round(mine.first_ms / theirs.first_ms, 3)
+    return {"worse": worse, "first_ms_ratios": ratios}
 
 
 if __name__ == "__main__":

@@ -47,7 +47,8 @@ class Reply:
 
     message: Json
     timings: Json
-    first_ms: float
+    first_ms: float = 0.0
+    said_ms: float = 0.0
     progress: list[Json] = field(default_factory=list)
 
     @property
@@ -87,19 +88,22 @@ def objects(response: httpx.Response) -> Iterator[Json]:
 
 
 def fold(events: Iterator[Json], started: float) -> Reply:
-    """Fold a stream; `first_ms` is the time of the first delta that says something."""
+    """Fold a stream; `first_ms` is the time of the first chunk that is no progress, `said_ms` of the first
+    that says something: a call is not told before its name is whole."""
     message: Json = {"role": "assistant", "content": ""}
     calls: dict[int, Json] = {}
-    reply = Reply(message=message, timings={}, first_ms=0.0)
+    reply = Reply(message=message, timings={})
     usage: Json = {}
     for event in events:
         reply.timings = event.get("timings") or reply.timings
         usage = event.get("usage") or usage
         if "prompt_progress" in event:
             reply.progress.append(event["prompt_progress"])
+        elif event["choices"] and not reply.first_ms:
+            reply.first_ms = (time.perf_counter() - started) * 1000
         for choice in event["choices"]:
-            if _add(message, calls, choice["delta"]) and not reply.first_ms:
-                reply.first_ms = (time.perf_counter() - started) * 1000
+            if _add(message, calls, choice["delta"]) and not reply.said_ms:
+                reply.said_ms = (time.perf_counter() - started) * 1000
     if calls:
         message["tool_calls"] = [calls[index] for index in sorted(calls)]
     _check(reply, usage)
@@ -108,7 +112,7 @@ def fold(events: Iterator[Json], started: float) -> Reply:
 
 @contextmanager
 def roteiro(
-    path: Path, folder: Path, *, threads: int, sessions: int = 4, cache_mb: int = 2048
+    path: Path, folder: Path, *, threads: int, sessions: int = 4, cache_mb: int = 2048, disk_mb: int = 0
 ) -> Iterator[Served]:
     """`roteiro serve` over one model file, in a store of its own under `folder`."""
     env = {**os.environ, "ROTEIRO_HOME": str(folder / "home")}
@@ -117,6 +121,7 @@ def roteiro(
     port = free_port()
     command = [*program, "serve", "--addr", f"127.0.0.1:{port}", "--no-tools", "--threads", str(threads)]
     command += ["--sessions", str(sessions), "--prefix-cache-mb", str(cache_mb)]
+    command += ["--prefix-cache-disk-mb", str(disk_mb)]
     with _running("roteiro", command, port, folder, env) as served:
         yield served
 

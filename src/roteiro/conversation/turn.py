@@ -119,8 +119,8 @@ class _Said:
                 self.calls.append(ToolCall(id=start.id, name=start.name, arguments=event.arguments))
             case ToolCallBroken():
                 self.broken = event.raw
-                if (start := self.starts.get(event.index)) is not None:
-                    self.cut = ToolCall(id=start.id, name=start.name, arguments="".join(self.fragments))
+                if (begun := self.starts.get(event.index)) is not None:
+                    self.cut = ToolCall(id=begun.id, name=begun.name, arguments="".join(self.fragments))
 
 
 class Turn:

@@ -49,7 +49,8 @@ class ReplyHead:
 class ChunkFold:
     """Turns events into `chat.completion.chunk` objects, in order.
 
-    The role stands in each choice's first chunk (and beside progress, as llama-server's clients expect);
+    The role stands in each choice's first chunk, which comes when the prompt is evaluated (and beside
+    progress, as llama-server's clients expect): what follows may be held until it is known to be no call.
     `timings` and `usage` stand in the last chunk of all.
     """
 
@@ -64,13 +65,19 @@ class ChunkFold:
             yield from self._delta(index, event)
         elif isinstance(event, AnswerFinished):
             yield from self._end(index, event)
-        elif isinstance(event, PromptProgress) and self._head.return_progress:
+        elif isinstance(event, PromptProgress):
+            yield from self._evaluated(index, event)
+        elif isinstance(event, Queued) and self._head.return_progress:
+            yield self._progress(index, "queued", {"position": event.position})
+
+    def _evaluated(self, index: int, event: PromptProgress) -> Iterator[dict[str, Any]]:
+        if self._head.return_progress:
             chunk = self._progress(index, "prompt_progress", progress_json(event))
             if self._head.timings_per_token:
                 chunk["timings"] = timings_json(progress_timings(event))
             yield chunk
-        elif isinstance(event, Queued) and self._head.return_progress:
-            yield self._progress(index, "queued", {"position": event.position})
+        if event.processed == event.total:
+            yield from self._begin(index)
 
     def _delta(self, index: int, event: Delta) -> Iterator[dict[str, Any]]:
         delta = _delta_json(event)

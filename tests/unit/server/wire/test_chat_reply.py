@@ -52,6 +52,7 @@ pieces = st.lists(
         st.just(Queued(position=1)),
         st.just(Loading(model="m")),
         st.just(PromptProgress(total=5, cache=2, processed=3, time_ms=1)),
+        st.just(PromptProgress(total=5, cache=2, processed=5, time_ms=2)),
     ),
     max_size=12,
 )
@@ -105,6 +106,17 @@ def test_an_empty_answer_still_has_role_and_finish() -> None:
     ]
     assert body["choices"][0]["message"] == {"role": "assistant", "content": ""}
     assert body["choices"][0]["finish_reason"] == "length"
+
+
+def test_the_role_is_told_as_soon_as_the_prompt_is_evaluated() -> None:
+    """An answer that may become a call is held back: until then this is all that shows the model at work."""
+    fold = ChunkFold(ReplyHead(id="chatcmpl-1", model="m", created=1))
+    assert list(fold.chunks(0, PromptProgress(total=5, cache=2, processed=3, time_ms=1))) == []
+    (first,) = fold.chunks(0, PromptProgress(total=5, cache=2, processed=5, time_ms=2))
+    assert first["choices"][0]["delta"] == {"role": "assistant", "content": None}
+    assert [chunk["choices"][0]["delta"] for chunk in fold.chunks(0, Delta(event=TextDelta(text="x")))] == [
+        {"content": "x"}
+    ]
 
 
 def test_logprobs_only_where_asked() -> None:
