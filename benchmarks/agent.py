@@ -154,12 +154,12 @@ def restart(start: Start, rows: list[Row]) -> None:
     """Two conversations, the server is stopped and started, then a new one, and one of the two goes on."""
     with start() as served:
         first, second = (Agent(served, rows, "restart") for _ in range(2))
-        first.ask("before 1", "Say something.")
-        second.ask("before 2", "Say something else.")
+        first.ask("before 1", "Say what you would look at first in this project, and why.")
+        second.ask("before 2", "Name the one test that you would write before all others.")
     with start() as served:
-        Agent(served, rows, "restart").ask("new conversation", "Name something.")
+        Agent(served, rows, "restart").ask("new conversation", "How would you find out who calls a function here?")
         first.moved_to(served)
-        first.ask("goes on", "And then?")
+        first.ask("goes on", "And what would you look at after that?")
 
 
 def leaves(served: Served, rows: list[Row]) -> None:

@@ -6,6 +6,7 @@ when their object is first used. Closed in reverse order. Thread: event loop.
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import logging
 from collections.abc import Awaitable, Callable
@@ -19,7 +20,7 @@ from roteiro.conversation.profile import Profiles
 from roteiro.engine.absent import AbsentBackend
 from roteiro.engine.backend import Backend
 from roteiro.engine.engine import Engine, EngineOptions
-from roteiro.errors import ConfigError
+from roteiro.errors import ConfigError, RoteiroError
 from roteiro.modelstore.record import ModelRecord
 from roteiro.modelstore.store import ModelStore
 from roteiro.tools.access import GraphAccess
@@ -77,6 +78,21 @@ class Runtime:
 
     def __repr__(self) -> str:
         return f"<Runtime {self.models!r} {self.engine!r}>"
+
+    async def warm(self) -> None:
+        """Have ready what the first request would wait seconds for and what takes little memory.
+
+        The default model's vocabulary, template and grammar tokenizer; no weights. What fails here is told
+        to the request that needs it.
+        """
+        if self.missing:
+            return
+        try:
+            record = await self.catalog.choose(None, "generative")
+            profile = await self.profiles.get(record)
+            await asyncio.to_thread(lambda: profile.guide.tokenizer)
+        except RoteiroError as error:
+            log.debug("nothing to have ready: %s", error)
 
     async def aclose(self) -> None:
         """Stop what runs and free everything; idempotent."""

@@ -179,9 +179,9 @@ class Turn:
             return None
         model = identity_of(self.record)
         found = self.snapshots.find(model, self.request.prompt, self.clock())
-        if found is None or len(found.tokens) < choice.keep + _RESTORE_GAIN_TOKENS:
-            return None
-        return found
+        # A fork is a copy too, and has to be written before it is read.
+        gain = 0 if choice.how == "fork" else _RESTORE_GAIN_TOKENS
+        return None if found is None or len(found.tokens) < choice.keep + gain else found
 
     def _save_lost(self, resident: Resident, session: Session, choice: Choice) -> None:
         """Save a session that is about to be overwritten by another conversation."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
@@ -24,13 +25,16 @@ class Mounted(Protocol):
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Start what is mounted (everything heavy waits for its first use); free everything at the end."""
+    """Start what is mounted; free everything at the end. Weights wait for their first use."""
     logger.debug("application_started")
+    warming = asyncio.get_running_loop().create_task(app.state.runtime.warm())
     try:
         async with AsyncExitStack() as stack:
             for mounted in app.state.mounts.values():
                 await stack.enter_async_context(mounted.run())
             yield
     finally:
+        warming.cancel()
+        await asyncio.wait({warming})
         await app.state.runtime.aclose()
         logger.debug("application_stopped")
