@@ -397,3 +397,25 @@ async def test_without_the_engine_everything_says_what_brings_it(tmp_path: Path)
             assert reply.status_code == 501, path
             assert "roteiro[llama]" in reply.json()["error"]["message"]
             assert reply.headers["x-should-retry"] == "false"
+
+
+async def test_warming_reads_the_vocabulary_and_no_weights(tmp_path: Path) -> None:
+    runtime, backend = make_runtime(tmp_path)
+    await runtime.warm()
+    assert backend.open["vocabulary"] == 1
+    assert backend.loads == 0
+    async with client_of(runtime) as client:
+        body = {"messages": [{"role": "user", "content": "hi"}]}
+        assert (await client.post("/v1/chat/completions", json=body)).status_code == 200
+    assert backend.loads == 1
+
+
+@pytest.mark.parametrize("models", [True, False])
+async def test_warming_leaves_a_fault_to_the_request_that_meets_it(tmp_path: Path, models: bool) -> None:
+    runtime, _ = make_runtime(tmp_path, template="{% broken", models=models)
+    await runtime.warm()
+    async with client_of(runtime) as client:
+        body = {"messages": [{"role": "user", "content": "hi"}]}
+        reply = await client.post("/v1/chat/completions", json=body)
+    assert reply.status_code == (400 if models else 404)
+    assert set(reply.json()["error"]) >= ERROR_KEYS
