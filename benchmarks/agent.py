@@ -157,7 +157,9 @@ def restart(start: Start, rows: list[Row]) -> None:
         first.ask("before 1", "Say what you would look at first in this project, and why.")
         second.ask("before 2", "Name the one test that you would write before all others.")
     with start() as served:
-        Agent(served, rows, "restart").ask("new conversation", "How would you find out who calls a function here?")
+        Agent(served, rows, "restart").ask(
+            "new conversation", "How would you find out who calls a function here?"
+        )
         first.moved_to(served)
         first.ask("goes on", "And what would you look at after that?")
 

@@ -2,9 +2,9 @@
 
     python -m benchmarks serving [--model FILE.gguf] [--rounds 3] [--requests 300] [--peer]
 
-Each round runs the bare loop, Roteiro and (with --peer, where llama-cpp-python's own server can start) that
-server one after the other on the same model and threads; ratios are of the best rounds. A table, then one
-line of JSON.
+Each round runs Roteiro, the bare loop, Roteiro again and (with --peer, where llama-cpp-python's own server
+can start) that server, one after the other on the same model and threads; ratios are of the best rounds. A
+table, then one line of JSON.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +52,17 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def speeds(found: dict[str, Any], options: argparse.Namespace, scratch: Path) -> None:
-    """Best of the rounds of each: tokens per second."""
+    """Best of the rounds of each: tokens per second. In a round they run one after the other."""
+    flags = ("--threads", str(options.threads))
     for number in range(options.rounds):
-        bare = json.loads(
-            run("benchmarks/bare_loop.py", options.model, PROMPT_TOKENS, GENERATED, options.threads)
-        )
+        with roteiro_server(scratch, options.model, *flags) as served:
+            measure(found, "roteiro", served.url, number)
+            bare = json.loads(
+                run("benchmarks/bare_loop.py", options.model, PROMPT_TOKENS, GENERATED, options.threads)
+            )
+            measure(found, "roteiro", served.url, number + options.rounds)
         best(found, "bare_prefill", 1000 * PROMPT_TOKENS / bare["prefill_ms"])
         best(found, "bare_decode", 1000 * (GENERATED - 1) / bare["decode_ms"])
-        with roteiro_server(scratch, options.model, "--threads", str(options.threads)) as served:
-            measure(found, "roteiro", served.url, number)
         if options.peer:
             with peer_server(options) as url:
                 measure(found, "peer", url, number)
@@ -84,34 +88,47 @@ def measure(found: dict[str, Any], name: str, url: str, number: int) -> None:
     best(found, f"{name}_decode", (usage["completion_tokens"] - 1) / (stamps[-1] - stamps[0]))
 
 
-def stream(
-    url: str, *, text: str, max_tokens: int, messages: Any = None
-) -> tuple[list[float], dict[str, Any]]:
-    """Arrival times of the chunks with text, and the usage."""
+def stream(url: str, *, text: str, max_tokens: int) -> tuple[list[float], dict[str, Any]]:
+    """Arrival times of the pieces with text, and the usage.
+
+    The client runs on the cores that compute: it notes the time of each piece and reads them at the end.
+    """
     body = {
-        "messages": messages or [{"role": "user", "content": text}],
+        "messages": [{"role": "user", "content": text}],
         "stream": True,
         "stream_options": {"include_usage": True},
         "temperature": 0,
         "max_tokens": max_tokens,
-        "logit_bias": {},
         "ignore_eos": True,
     }
     stamps: list[float] = []
-    usage: dict[str, Any] = {}
-    with httpx.stream("POST", f"{url}/v1/chat/completions", json=body, timeout=600, trust_env=False) as reply:
-        reply.raise_for_status()
-        for line in reply.iter_lines():
-            if not line.startswith("data: {"):
-                continue
-            event = json.loads(line[6:])
-            if event.get("usage"):
-                usage = event["usage"]
-            if event["choices"] and event["choices"][0]["delta"].get("content"):
-                stamps.append(time.perf_counter())
-    if not usage:  # a server that does not tell it
-        usage = {"prompt_tokens": PROMPT_TOKENS, "completion_tokens": len(stamps)}
-    return stamps, usage
+    pieces: list[bytes] = []
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=600)
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
+    reply = connection.getresponse()
+    assert reply.status == 200, reply.read()
+    while piece := reply.read1(1 << 16):
+        stamps.append(time.perf_counter())
+        pieces.append(piece)
+    connection.close()
+    told = [stamp for stamp, piece in zip(stamps, pieces, strict=True) if _says(piece)]
+    return told, _usage(b"".join(pieces)) or {
+        "prompt_tokens": PROMPT_TOKENS,
+        "completion_tokens": len(told),
+    }
+
+
+def _says(piece: bytes) -> bool:
+    return re.search(rb'"content": ?"[^"]', piece) is not None
+
+
+def _usage(answer: bytes) -> dict[str, Any]:
+    """The usage in a stream; empty where the server does not tell it."""
+    for line in reversed(answer.splitlines()):
+        if line.startswith(b"data: {") and (usage := json.loads(line[6:]).get("usage")):
+            return dict(usage)
+    return {}
 
 
 def second_turn(found: dict[str, Any], url: str) -> None:

@@ -70,6 +70,7 @@ ROWS: dict[type[errors.RoteiroError], Row] = {
 }
 
 _UNKNOWN = Row(status=500, type=SERVER)
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 # For what the HTTP shell itself refuses: status to (type, code).
 _SHELL: dict[int, tuple[str, str]] = {
@@ -105,8 +106,7 @@ class Problem:
 
 def encode(value: Any) -> bytes:
     """Compact UTF-8 JSON; refuses NaN and infinity, which no JSON parser has to accept."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode()
+    return _JSON.encode(value).encode()
 
 
 def row_of(kind: type[errors.RoteiroError]) -> Row:
