@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -23,7 +22,7 @@ from roteiro.modelstore.record import ModelRecord
 from roteiro.runtime import Runtime, build_runtime
 from roteiro.server.app import create_app
 from roteiro.server.listen import listen
-from roteiro.server.serve import Protocol, Server
+from roteiro.server.serve import Protocol, Server, run
 
 CHAT = "chat-model"
 EMBEDDER = "embed-model"
@@ -119,9 +118,7 @@ def running(runtime: Runtime, addr: str = "127.0.0.1:0") -> Iterator[tuple[Serve
     )
     started = threading.Event()
     server = Server(config, started.set)
-    thread = threading.Thread(
-        target=lambda: asyncio.run(server.serve(sockets=list(listening.sockets))), daemon=True
-    )
+    thread = threading.Thread(target=lambda: run(server, listening), daemon=True)
     thread.start()
     try:
         assert started.wait(10)
