@@ -10,8 +10,8 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-# Packed bytes of what is kept unpacked, which takes some 20 times as many.
-_KEPT_BYTES: Final = 1 << 20
+# Packed bytes of what is kept unpacked, which takes some 25 times as many.
+_KEPT_BYTES: Final = 512 << 10
 
 
 class _Passing(ItemsView[str, T]):

@@ -8,10 +8,11 @@ import pytest
 
 from fakes.language_tree import read_tree
 from roteiro.graph import facts_map
-from roteiro.graph.extract.facts import FileFacts, FileHeader
+from roteiro.graph.extract.facts import FileFacts, FileHeader, symbol_key
 from roteiro.graph.facts_map import Unpacked
 from roteiro.graph.link import Linker, world
 from roteiro.graph.link.edges import EdgeRow
+from roteiro.graph.link.survey import Survey
 
 SAMPLES = Path(__file__).parents[2] / "assets" / "languages"
 
@@ -81,3 +82,29 @@ def test_a_pass_over_all_keeps_none(facts: dict[str, FileFacts]) -> None:
     assert len(asked) == len(facts)
     dict(headers.items())
     assert len(asked) == 2 * len(facts) - 1
+
+
+def test_the_name_index_knows_the_only_bearer_of_each_name(facts: dict[str, FileFacts]) -> None:
+    survey = Survey(lazily(facts))
+    bearers: dict[str, list[str]] = {}
+    for path, row in facts.items():
+        for definition in row.header.defs:
+            key = symbol_key(row.lang, path, definition.qualname)
+            for name in {definition.qualname, definition.qualname.rpartition(".")[2]}:
+                bearers.setdefault(name, []).append(key)
+    assert {len(keys) for keys in bearers.values()} >= {1, 2}
+    for name, keys in bearers.items():
+        assert survey.symbol(name) == (keys[0] if len(keys) == 1 else None), name
+    assert survey.symbol("no such name") is None
+    assert Survey({}).symbol("anything") is None
+
+
+def test_files_whose_names_share_a_hash_are_told_apart(
+    facts: dict[str, FileFacts], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("roteiro.graph.link.survey._begin", lambda _: 0)
+    lone = next(p for p, row in facts.items() if row.header.defs)
+    only = Survey({path: row.header for path, row in facts.items() if path == lone})
+    name = facts[lone].header.defs[0].qualname
+    assert only.symbol(name) == symbol_key(facts[lone].lang, lone, name)
+    assert only.symbol("no such name") is None

@@ -59,8 +59,7 @@ class Authored:
             return keys[0] if keys else f"file:{path}"
         if path in self._survey.documents:
             return path
-        rows = self._survey.symbols(path) if _NAME.fullmatch(path) else []
-        return rows[0] if len(rows) == 1 else None
+        return self._survey.symbol(path) if _NAME.fullmatch(path) else None
 
     def _part(self, path: str, name: str) -> str | None:
         """A symbol of a file, or a section of a document."""

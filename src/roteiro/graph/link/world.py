@@ -30,7 +30,7 @@ _SYSTEMS: Final[Mapping[str, type[System]]] = {
 }
 
 # Definitions and binds in kept tables, some 700 bytes each with all that looks them up.
-_MAX_ROWS: Final = 100_000
+_MAX_ROWS: Final = 50_000
 
 
 class World:
