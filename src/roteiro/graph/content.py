@@ -186,7 +186,7 @@ def _stated_encoding(data: bytes) -> str | None:
 def _minified(data: bytes, lang: str) -> str | None:
     if len(data) < _MINIFIED_BYTES:
         return None
-    long = sum(len(line) for line in data.split(b"\n") if len(line) > LONG_LINE_BYTES)
+    long = sum(length for length in map(len, data.split(b"\n")) if length > LONG_LINE_BYTES)
     share = long / len(data)
     if share > (0.5 if lang in _MINIFIED_LANGUAGES else 0.9):
         return f"minified: {share:.0%} of it stands in lines over {LONG_LINE_BYTES} bytes"

@@ -6,9 +6,12 @@ Knows neither the store nor linking. Thread: one.
 from __future__ import annotations
 
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+# Packed bytes of what is kept unpacked, which takes some 25 times as many.
+_KEPT_BYTES: Final = 512 << 10
 
 
 class _Passing(ItemsView[str, T]):
@@ -24,17 +27,23 @@ class _Passing(ItemsView[str, T]):
 
 
 class Unpacked(Mapping[str, T]):
-    """A read-only mapping. `packed` is what it was made of."""
+    """A read-only mapping that keeps so much of what it unpacked. `packed` is what it was made of."""
 
     def __init__(self, packed: Iterable[tuple[str, bytes]], unpack: Callable[[bytes], T]) -> None:
         self.packed = dict(packed)
         self._unpack = unpack
         self._known: dict[str, T] = {}
+        self._kept = 0
 
     def __getitem__(self, path: str) -> T:
         found = self._known.get(path)
         if found is None:
-            found = self._known[path] = self._unpack(self.packed[path])
+            packed = self.packed[path]
+            if self._kept > _KEPT_BYTES:
+                self._known.clear()
+                self._kept = 0
+            self._kept += len(packed)
+            found = self._known[path] = self._unpack(packed)
         return found
 
     def items(self) -> ItemsView[str, T]:

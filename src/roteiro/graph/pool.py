@@ -34,8 +34,6 @@ _BATCH_BYTES: Final = 256 << 10
 _BATCH_FILES: Final = 48
 _BATCHES_PER_JOB: Final = 4
 _LINK_BATCH_BYTES: Final = 128 << 10  # of packed bodies
-# A linker keeps what it has looked at, about 160 MB after so much; then another one goes on.
-_RENEW_BYTES: Final = 1 << 20
 
 
 def extract_all(
@@ -156,23 +154,15 @@ def _begin(headers: dict[str, bytes] | None) -> None:
 
     threading.Thread(target=leave_with_parent, name="parent-watch", daemon=True).start()
     if headers is not None:
-        _renew_linker(headers)
+        unpacked = Unpacked(headers.items(), unpack_header)
+        _worker.update(headers=unpacked, linker=Linker(unpacked))
 
 
 # A worker process's own; empty in the parent.
 _worker: dict[str, Any] = {}
 
 
-def _renew_linker(headers: dict[str, bytes]) -> None:
-    unpacked = Unpacked(headers.items(), unpack_header)
-    _worker.update(headers=unpacked, linker=Linker(unpacked), linked_bytes=0)
-
-
 def _link(batch: list[tuple[str, bytes]]) -> bytes:
-    if _worker["linked_bytes"] > _RENEW_BYTES:
-        _renew_linker(_worker["headers"].packed)
-        gc.collect()
-    _worker["linked_bytes"] += sum(len(body) for _, body in batch)
     linker, headers = _worker["linker"], _worker["headers"]
     packed = marshal.dumps(
         [(path, linker.rows(path, headers[path], unpack_body(body))) for path, body in batch]

@@ -18,7 +18,7 @@ _TYPE_NOISE: Final = re.compile(
     r"\b(?:dyn|mut|const|struct|enum|class|final|readonly|impl)\s|'\w+\s?|[&*?\s\"']"
 )
 _TYPE_CHARS: Final = re.compile(r"[\w.$\[\],|]{1,160}")
-_LITERAL_STARTS: Final = frozenset(b"\"'`0123456789[{")
+_LITERAL_STARTS: Final = frozenset(bytes((byte,)) for byte in b"\"'`0123456789[{")
 _MAX_STEPS: Final = 24
 _MAX_TEXT: Final = 200
 _MAX_DEPTH: Final = 4
@@ -27,7 +27,7 @@ _MAX_DEPTH: Final = 4
 class Expressions:
     """Reads expressions of one file."""
 
-    __slots__ = ("_data", "_language", "_literals", "_seen", "_steps", "_words")
+    __slots__ = ("_data", "_language", "_literals", "_names", "_seen", "_steps", "_words")
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
@@ -36,6 +36,7 @@ class Expressions:
         self._literals = language.literals
         self._words = language.words
         self._seen: dict[bytes, str] = {}
+        self._names: dict[bytes, str] = {}
 
     def text(self, node: SyntaxNode) -> str:
         """The node's source text, as it stands."""
@@ -44,28 +45,32 @@ class Expressions:
     def name(self, node: SyntaxNode) -> str:
         """A name or dotted path, its separators made dots; "" where the node is something else."""
         raw = self._data[node.start_byte : node.end_byte]
+        known = self._names.get(raw)
+        if known is not None:
+            return known
         if len(raw) > _MAX_TEXT:
             return ""
-        if not _SIMPLE.fullmatch(raw):
-            raw = _SEPARATORS.sub(b".", raw).lstrip(b".:~")
-        return raw.decode("utf-8", "replace")
+        plain = raw if _SIMPLE.fullmatch(raw) else _SEPARATORS.sub(b".", raw).lstrip(b".:~")
+        text = self._names[raw] = plain.decode("utf-8", "replace")
+        return text
 
     def value(self, node: SyntaxNode, depth: int = 0) -> str:
         """The expression as facts keep it; "" where nothing can be said about it."""
-        start, end = node.start_byte, node.end_byte
-        if start < end and self._data[start] in _LITERAL_STARTS:
+        return self.value_at(self._data[node.start_byte : node.end_byte], node, depth)
+
+    def value_at(self, raw: bytes, node: SyntaxNode, depth: int = 0) -> str:
+        """As `value`, for who has the node's text already."""
+        known = self._seen.get(raw)
+        if known is not None:
+            return known
+        if raw[:1] in _LITERAL_STARTS:
             # Whatever is asked of a literal is a built-in's.
             return "'literal"
-        if end - start <= _MAX_TEXT:
-            raw = self._data[start:end]
-            known = self._seen.get(raw)
-            if known is not None:
-                return known
-            if _SIMPLE.fullmatch(raw):
-                text = raw.decode("utf-8", "replace")
-                word = self._words.get(text)
-                text = self._seen[raw] = text if word is None else "'" + word
-                return text
+        if len(raw) <= _MAX_TEXT and _SIMPLE.fullmatch(raw):
+            text = raw.decode("utf-8", "replace")
+            word = self._words.get(text)
+            text = self._seen[raw] = text if word is None else "'" + word
+            return text
         return self._walk(node, depth)
 
     def type(self, node: SyntaxNode) -> str:
@@ -81,11 +86,14 @@ class Expressions:
         current: SyntaxNode | None = node
         for _ in range(_MAX_STEPS):
             if current is None:
-                return ""
+                break
             kind = current.type
             step = self._steps.get(kind)
             if step is None:
                 return self._head(current, kind, steps)
+            if step[0] == "." and (text := self._plain(current)):
+                text += "".join(reversed(steps))
+                return text if len(text) <= _MAX_TEXT else ""
             if step[0] == "|":
                 return "" if steps else self._alternatives(current, step, depth)
             if step[0] == "::":  # `Foo::class`, `Foo::CONST`
@@ -95,6 +103,14 @@ class Expressions:
                 return steps.pop().lstrip(".") + "".join(reversed(steps))
             current = inner
         return ""
+
+    def _plain(self, node: SyntaxNode) -> str:
+        """The text of a member of a member of a name; "" where it is more than that."""
+        raw = self._data[node.start_byte : node.end_byte]
+        if len(raw) > _MAX_TEXT or not _SIMPLE.fullmatch(raw):
+            return ""
+        text = raw.decode("utf-8", "replace")
+        return "" if text.partition(".")[0] in self._words else text
 
     def _step(self, node: SyntaxNode, step: tuple[str, str, str], steps: list[str]) -> SyntaxNode | None:
         """Note one step of the way and go inwards; None where the way ends."""

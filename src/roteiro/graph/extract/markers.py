@@ -8,7 +8,7 @@ is never debt. Pure. Thread: any.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, Protocol
 
 from roteiro.graph.model import Marker, MarkerCategory, Node
@@ -85,9 +85,7 @@ def find_markers(
     path = nodes[0].path
     found: dict[int, Marker] = {}
     ignored: set[int] = set()
-    for comment in comments:
-        if not _may_say(comment.text.lower()):
-            continue
+    for comment in _telling(list(comments)):
         prose = not _DOCSTRING.match(comment.text)
         for number, row in enumerate(comment.text.split("\n"), start=comment.line):
             if "roteiro:" in row:
@@ -146,9 +144,16 @@ def marker(path: str, line: int, category: MarkerCategory, text: str, symbol: st
 # --------------------------------------------------------------------------------------------------
 
 
-def _may_say(text: str) -> bool:
-    """Whether lower-case text holds a word that counts: plain searches, many times a pattern's speed."""
-    return any(hint in text for hint in _HINTS)
+def _telling(comments: Sequence[CommentText]) -> Iterator[CommentText]:
+    """The comments that hold a word that counts: plain searches, many times a pattern's speed."""
+    texts = [comment.text.lower() for comment in comments]
+    whole = "\n".join(texts)
+    hints = [hint for hint in _HINTS if hint in whole]
+    for comment, text in zip(comments, texts, strict=True):
+        for hint in hints:
+            if hint in text:
+                yield comment
+                break
 
 
 def _key(nodes: Sequence[Node], symbol: int) -> str | None:

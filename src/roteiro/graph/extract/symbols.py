@@ -29,7 +29,7 @@ _VALUES: Final = frozenset(
 )  # fmt: skip
 _INFERRED: Final = frozenset({"auto", "var", "let", "dynamic", "mixed", "any"})
 _SIGNATURE_MAX: Final = 240
-_SPACE: Final = re.compile(r"\s+")
+_new: Final = tuple.__new__  # a tenth of the generated constructor's time
 
 
 class Builder:
@@ -94,18 +94,18 @@ class Builder:
         """Take in every match in source order."""
         scopes = self._scopes
         handlers = self._handlers
+        definition = self._on_definition  # what no handler takes is a def.<kind>
         matches = self.parsed.matches
         if b"@" in self.data and self.language.public == "marked":
             matches = _decorators_moved(matches)
+        look_up = handlers.get
         for match in matches:
-            start = match.start
-            while scopes[-1].end <= start:
+            start, _, _, event, _, _ = match
+            scope = scopes[-1]
+            while scope.end <= start:
                 scopes.pop()
-            handler = handlers.get(match.event)
-            if handler is not None:
-                handler(match, scopes[-1])
-            else:  # def.<kind>
-                self._on_definition(match, scopes[-1])
+                scope = scopes[-1]
+            look_up(event, definition)(match, scope)
         # Bound methods kept by their own objects are circles, which only the collector would free; the
         # matches are the bulk of a file's objects. Both go now, by counting alone.
         for table in (self._handlers, self.imports.handlers, self.uses.handlers):
@@ -183,7 +183,7 @@ class Builder:
         raw = self.data[begin : min(end, begin + 4 * _SIGNATURE_MAX)]
         if kind == "const":
             raw = raw.split(b"\n", 1)[0]
-        text = _SPACE.sub(" ", raw.decode("utf-8", "replace")).strip().rstrip(":{").rstrip()
+        text = " ".join(raw.decode("utf-8", "replace").split()).rstrip(":{").rstrip()
         return text if len(text) <= _SIGNATURE_MAX else text[: _SIGNATURE_MAX - 1] + "…"
 
     def _on_extend(self, match: Match, scope: Scope) -> None:
@@ -270,7 +270,7 @@ class Builder:
 
     def _bind(self, scope: Scope, name: str, kind: str, expr: str, match: Match) -> None:
         row = (scope.number, name, kind, expr, match.node.start_point[0] + 1)
-        self.binds.append(tuple.__new__(Bind, row))
+        self.binds.append(_new(Bind, row))
         if scope.kind not in _OPEN:
             scope.bound.add(name.encode())
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from roteiro.graph.extract.facts import FileHeader, Link, symbol_key
 from roteiro.graph.link.edges import EdgeRow, EdgeSet
+from roteiro.graph.link.survey import Survey
 from roteiro.graph.model import EdgeKind
 
 _ADR: Final = "adr:"
@@ -20,10 +21,9 @@ _NAME: Final = re.compile(r"[^\W\d][\w$.]*")
 class Authored:
     """Resolves links against the tree's files, symbols and documents."""
 
-    def __init__(self, headers: Mapping[str, FileHeader]) -> None:
+    def __init__(self, headers: Mapping[str, FileHeader], survey: Survey) -> None:
         self._headers = headers
-        self._documents: dict[str, str] | None = None
-        self._names: dict[str, list[str]] | None = None
+        self._survey = survey
 
     def rows(self, links: Sequence[Link]) -> list[EdgeRow]:
         """The authored edges of one file, and those from a document to its sections."""
@@ -46,7 +46,7 @@ class Authored:
     def _target(self, link: Link) -> str | None:
         if link.kind in {"adr", "supersedes"}:
             key = f"{_ADR}{link.target}"
-            return key if key in self._known() else None
+            return key if key in self._survey.documents else None
         return self._named(link.target)
 
     def _named(self, text: str) -> str | None:
@@ -57,10 +57,9 @@ class Authored:
         if path in self._headers:
             keys = self._headers[path].keys
             return keys[0] if keys else f"file:{path}"
-        if path in self._known():
+        if path in self._survey.documents:
             return path
-        rows = self._symbols().get(path, []) if _NAME.fullmatch(path) else []
-        return rows[0] if len(rows) == 1 else None
+        return self._survey.symbol(path) if _NAME.fullmatch(path) else None
 
     def _part(self, path: str, name: str) -> str | None:
         """A symbol of a file, or a section of a document."""
@@ -70,20 +69,3 @@ class Authored:
         if any(row.qualname == name for row in header.defs):
             return symbol_key(header.lang, path, name)
         return next((key for key in header.keys if key.endswith(f"#{name}")), None)
-
-    def _known(self) -> dict[str, str]:
-        """Every document's keys."""
-        if self._documents is None:
-            self._documents = {key: path for path, row in self._headers.items() for key in row.keys}
-        return self._documents
-
-    def _symbols(self) -> dict[str, list[str]]:
-        """Symbols by qualified name and by last part."""
-        if self._names is None:
-            self._names = {}
-            for path, header in self._headers.items():
-                for row in header.defs:
-                    key = symbol_key(header.lang, path, row.qualname)
-                    for name in {row.qualname, row.qualname.rpartition(".")[2]}:
-                        self._names.setdefault(name, []).append(key)
-        return self._names

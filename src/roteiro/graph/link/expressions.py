@@ -24,7 +24,7 @@ _HEAD: Final = re.compile(r"[^.()\[\]]+")
 _MAX_VALUES: Final = 8
 
 
-@lru_cache(maxsize=131072)
+@lru_cache(maxsize=32768)
 def parse(expr: str) -> tuple[str, tuple[str, ...]]:
     """An expression without alternatives as its head and steps."""
     match = _HEAD.match(expr)

@@ -22,6 +22,7 @@ from roteiro.graph.link.edges import EdgeRow, EdgeSet, edge_of
 from roteiro.graph.link.evaluate import Evaluator
 from roteiro.graph.link.expressions import merged, parse
 from roteiro.graph.link.rules import RULES
+from roteiro.graph.link.survey import MAX_CANDIDATES
 from roteiro.graph.link.table import FileTable
 from roteiro.graph.link.types import head_and_arguments
 from roteiro.graph.link.values import CALLABLES, HOLDERS, NOTHING, ONLY_UNKNOWN, Value, Values
@@ -30,7 +31,6 @@ from roteiro.graph.model import Edge, EdgeKind
 
 Mentions = Mapping[str, frozenset[str]] | Callable[[frozenset[str]], set[str]]
 
-_MAX_CANDIDATES: Final = 4
 _GUESS: Final = 0.5
 _KINDS: Final[Mapping[str, EdgeKind]] = {
     "c": "calls", "n": "calls", "r": "references", "t": "references",
@@ -39,8 +39,6 @@ _KINDS: Final[Mapping[str, EdgeKind]] = {
 
 _Resolved = tuple[str, list[str], float | None]
 """Source, targets, confidence."""
-_ByName = dict[tuple[str, str, str], list[tuple[str, int]]]
-"""(family, kind, name) to (path, index)."""
 _UNRESOLVED: Final[_Resolved] = ("", [], None)
 
 
@@ -63,8 +61,7 @@ class Linker:
     def __init__(self, headers: Mapping[str, FileHeader]) -> None:
         self._world = World(headers)
         self._evaluator = Evaluator(self._world)
-        self._authored = Authored(headers)
-        self._by_name: _ByName | None = None
+        self._authored = Authored(headers, self._world.survey)
         self._keys: dict[str, dict[int, str]] = {}
 
     def resolve(self, path: str, header: FileHeader, body: FileBody) -> list[Edge]:
@@ -86,6 +83,8 @@ class Linker:
         finally:
             self._world.close(path)
             self._evaluator.rest()
+            if self._world.rest():
+                self._keys.clear()
         return found.rows() + authored
 
     def affected(
@@ -173,7 +172,7 @@ class Linker:
         if not targets:
             return _UNRESOLVED
         source = self._source(table, ref.scope)
-        keys = [self._key(target[1], target[2]) for target in targets[:_MAX_CANDIDATES]]
+        keys = [self._key(target[1], target[2]) for target in targets[:MAX_CANDIDATES]]
         if ref.kind not in "cn":
             keys = [key for key in keys if key != source]
         return source, keys, confidence
@@ -267,25 +266,8 @@ class Linker:
             return []
         if not name or name.startswith("__"):
             return []
-        if self._by_name is None:
-            self._by_name = self._index()
-        rows = self._by_name.get((rules.family, "method" if steps else "fn", name), ())
-        return [("d", *row, None) for row in rows] if len(rows) <= _MAX_CANDIDATES else []
-
-    def _index(self) -> _ByName:
-        """Functions and methods by name, no more of a name than show that it is too common to guess."""
-        index: _ByName = {}
-        for path, header in self._world.headers.items():
-            if header.lang not in RULES:
-                continue
-            family = RULES[header.lang].family
-            for number, row in enumerate(header.defs):
-                if row.kind in CALLABLES and "~" not in row.qualname:
-                    key = (family, row.kind, row.qualname.rpartition(".")[2])
-                    rows = index.setdefault(key, [])
-                    if len(rows) <= _MAX_CANDIDATES:
-                        rows.append((path, number))
-        return index
+        rows = self._world.survey.called(rules.family, "method" if steps else "fn", name)
+        return [("d", *row, None) for row in rows]
 
     # -- edges -----------------------------------------------------------------------------------------
 

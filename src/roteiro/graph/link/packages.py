@@ -10,6 +10,7 @@ from posixpath import dirname
 
 from roteiro.graph.extract.facts import FILE_SCOPE, FileHeader
 from roteiro.graph.link.rules import RULES, Rules
+from roteiro.graph.link.survey import Survey
 
 Row = tuple[str, int]
 
@@ -44,8 +45,9 @@ class Package:
 class Packages:
     """The packages of every family."""
 
-    def __init__(self, headers: Mapping[str, FileHeader]) -> None:
+    def __init__(self, headers: Mapping[str, FileHeader], survey: Survey) -> None:
         self._headers = headers
+        self._survey = survey
         self._families: dict[str, dict[str, Package]] = {}
         self._prefix: str | None = None
 
@@ -82,10 +84,8 @@ class Packages:
         """The module's own path: the start of import paths whose rest are folders of the tree."""
         folders = self._family("go")
         votes: dict[str, set[str]] = {}
-        for path, header in self._headers.items():
-            if not path.endswith(".go"):
-                continue
-            for row in header.imports:
+        for path in self._survey.family("go"):
+            for row in self._headers[path].imports:
                 parts = row.module.split("/")
                 for cut in range(1, len(parts)):
                     rest = "/".join(parts[cut:])
@@ -99,10 +99,10 @@ class Packages:
         found = self._families.get(family)
         if found is None:
             found = self._families[family] = {}
-            for path, header in self._headers.items():
-                rules = RULES.get(header.lang)
-                if rules is not None and rules.family == family:
-                    found.setdefault(_name(path, header, rules), Package()).add(path, header)
+            for path in self._survey.family(family):
+                header = self._headers[path]
+                name = _name(path, header, RULES[header.lang])
+                found.setdefault(name, Package()).add(path, header)
         return found
 
 

@@ -194,8 +194,7 @@ class PathSystem(System):
 
     def __init__(self, world: World, evaluator: Evaluator, rules: Rules) -> None:
         super().__init__(world, evaluator, rules)
-        languages = {name for name, row in RULES.items() if row.family == rules.family}
-        self._paths = [path for path, row in world.headers.items() if row.lang in languages]
+        self._paths = world.survey.family(rules.family)
         self._modules = PathModules(self._paths, rules.suffixes)
         self._reached: dict[str, dict[str, int]] = {}
         self._binding: dict[str, list[str]] | None = None

@@ -28,7 +28,7 @@ _PAIRS: Final = frozenset(
 _MAX_PARTS: Final = 12
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def alternatives(text: str) -> tuple[str, ...]:
     """The types that a text may stand for: unions opened, wrappers that pass their members on removed."""
     found: list[str] = []
@@ -52,7 +52,7 @@ def alternatives(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=16384)
 def head_and_arguments(text: str) -> tuple[str, tuple[str, ...]]:
     """`dict[str,Foo]` is `dict` and (`str`, `Foo`); a suffix `Foo[]` is `list` and (`Foo`)."""
     opening = text.find("[")

@@ -13,6 +13,7 @@ from roteiro.graph.extract.facts import FILE_SCOPE, Def, FileBody, FileHeader, I
 from roteiro.graph.link.packages import Packages
 from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.rust_system import RustSystem
+from roteiro.graph.link.survey import Survey
 from roteiro.graph.link.systems import EcmaSystem, PackageSystem, PathSystem, PythonSystem, System
 from roteiro.graph.link.table import Entries, FileTable
 from roteiro.graph.link.values import CLASSES, ONLY_UNKNOWN, ClassRef, Value, Values
@@ -28,18 +29,23 @@ _SYSTEMS: Final[Mapping[str, type[System]]] = {
     "paths": PathSystem,
 }
 
+# Definitions and binds in kept tables, some 700 bytes each with all that looks them up.
+_MAX_ROWS: Final = 50_000
+
 
 class World:
     """Every file's table and how files name one another."""
 
     def __init__(self, headers: Mapping[str, FileHeader]) -> None:
         self.headers = headers
-        self.packages = Packages(headers)
+        self.survey = Survey(headers)
+        self.packages = Packages(headers, self.survey)
         self.evaluator: Evaluator
         # How often a guard against circles cut something short: what was found meanwhile may be less
         # than the whole, and is not kept for others.
         self.cuts = 0
         self._tables: dict[str, FileTable] = {}
+        self._rows = 0
         self._closed: FileTable | None = None
         self._systems: dict[str, System] = {}
         self._by_lang: dict[str, System] = {}
@@ -66,8 +72,18 @@ class World:
         """The table of a file."""
         found = self._tables.get(path)
         if found is None:
-            found = self._tables[path] = FileTable(path, self.headers[path], None)
+            header = self.headers[path]
+            found = self._tables[path] = FileTable(path, header, None)
+            self._rows += len(header.defs) + len(header.binds)
         return found
+
+    def rest(self) -> bool:
+        """Between two files: forget the tables if they are too many. Says whether they were."""
+        if self._rows <= _MAX_ROWS:
+            return False
+        self._tables.clear()
+        self._rows = 0
+        return True
 
     def open(self, path: str, header: FileHeader, body: FileBody) -> FileTable:
         """The table of the file that is being linked, its body's names included."""

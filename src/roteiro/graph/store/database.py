@@ -64,7 +64,7 @@ def create(path: Path) -> sqlite3.Connection:
         "journal_mode = OFF",
         "synchronous = OFF",
         "locking_mode = EXCLUSIVE",
-        "cache_size = -65536",
+        "cache_size = -32768",
         "temp_store = MEMORY",
         f"application_id = {APPLICATION_ID}",
         f"user_version = {SCHEMA_VERSION}",
