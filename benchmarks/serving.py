@@ -2,9 +2,8 @@
 
     python -m benchmarks serving [--model FILE.gguf] [--rounds 3] [--requests 300] [--peer]
 
-Each round runs Roteiro, the bare loop, Roteiro again and (with --peer, where llama-cpp-python's own server
-can start) that server, one after the other on the same model and threads; ratios are of the best rounds. A
-table, then one line of JSON.
+Each round runs Roteiro and the bare loop, twice in turns, and (with --peer, where llama-cpp-python's own
+server can start) that server, on the same model and threads. A table, then one line of JSON.
 """
 
 from __future__ import annotations
@@ -52,27 +51,46 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def speeds(found: dict[str, Any], options: argparse.Namespace, scratch: Path) -> None:
-    """Best of the rounds of each: tokens per second. In a round they run one after the other."""
-    flags = ("--threads", str(options.threads))
+    """Tokens per second of each, and the ratios to the bare loop: medians of the rounds.
+
+    What else the machine does changes from minute to minute by more than what is measured, so a round is
+    compared with itself only.
+    """
+    rounds = []
     for number in range(options.rounds):
-        with roteiro_server(scratch, options.model, *flags) as served:
-            measure(found, "roteiro", served.url, number)
-            bare = json.loads(
-                run("benchmarks/bare_loop.py", options.model, PROMPT_TOKENS, GENERATED, options.threads)
-            )
-            measure(found, "roteiro", served.url, number + options.rounds)
-        best(found, "bare_prefill", 1000 * PROMPT_TOKENS / bare["prefill_ms"])
-        best(found, "bare_decode", 1000 * (GENERATED - 1) / bare["decode_ms"])
-        if options.peer:
-            with peer_server(options) as url:
-                measure(found, "peer", url, number)
-    for what in ("prefill", "decode"):
-        found[f"{what}_ratio"] = found[f"roteiro_{what}"] / found[f"bare_{what}"]
-        if f"peer_{what}" in found:
-            found[f"peer_{what}_ratio"] = found[f"peer_{what}"] / found[f"bare_{what}"]
+        rounds.append(one_round(options, scratch, number))
+        print("round", json.dumps({name: round(value, 3) for name, value in rounds[-1].items()}), flush=True)
+    found |= {name: statistics.median(one[name] for one in rounds) for name in rounds[0]}
 
 
-def measure(found: dict[str, Any], name: str, url: str, number: int) -> None:
+def one_round(options: argparse.Namespace, scratch: Path, number: int) -> dict[str, float]:
+    """The best of two turns of each."""
+    found: dict[str, float] = {}
+    with roteiro_server(scratch, options.model, "--threads", str(options.threads)) as served:
+        for turn in range(2):
+            measure(found, "roteiro", served.url, 2 * number + turn)
+            measure_bare(found, options)
+    if options.peer:
+        with peer_server(options) as url:
+            for turn in range(2):
+                measure(found, "peer", url, 2 * number + turn)
+    for name in list(found):
+        who, what = name.split("_")
+        if who != "bare":
+            found[f"{name}_ratio"] = found[name] / found[f"bare_{what}"]
+    return found
+
+
+def measure_bare(found: dict[str, float], options: argparse.Namespace) -> None:
+    """The same work with nothing around the library."""
+    bare = json.loads(
+        run("benchmarks/bare_loop.py", options.model, PROMPT_TOKENS, GENERATED, options.threads)
+    )
+    best(found, "bare_prefill", 1000 * PROMPT_TOKENS / bare["prefill_ms"])
+    best(found, "bare_decode", 1000 * (GENERATED - 1) / bare["decode_ms"])
+
+
+def measure(found: dict[str, float], name: str, url: str, number: int) -> None:
     """One cold request: time to the first token, then the pace of the rest, as the client sees them."""
     sentences = "The ship sailed over the sea and the crew sang. " * (PROMPT_TOKENS // 11 - 3)
     text = f"Round {number}. {sentences}Tell a long story about that ship."
