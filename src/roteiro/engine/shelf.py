@@ -198,8 +198,9 @@ class Shelf:
         for _, _, size, path in sorted(kept):
             if total + needed <= self._budget:
                 break
-            _remove(path)
-            total -= size
+            if path.suffix == _SUFFIX:  # not what another server is writing
+                _remove(path)
+                total -= size
 
 
 def superseded(kind: SnapshotKind, old: tuple[int, ...], new: tuple[int, ...]) -> bool:

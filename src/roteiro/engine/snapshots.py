@@ -173,13 +173,14 @@ class SnapshotStore:
         if self._shelf is None:
             return best
         floor = len(best.tokens) if best is not None else 0
-        found = self._shelf.find(model, prompt, longer_than=floor)
-        data = self._shelf.load(found) if found is not None else None
-        if found is None or data is None:
-            return best
-        if self.add(model, found.tokens, data, found.kind, now):
-            return self._entries[-1]
-        return Snapshot(model=model, tokens=found.tokens, data=data, kind=found.kind, last_used=now)
+        while (found := self._shelf.find(model, prompt, longer_than=floor)) is not None:
+            data = self._shelf.load(found)
+            if data is None:
+                continue  # the shelf has forgotten it
+            if self.add(model, found.tokens, data, found.kind, now):
+                return self._entries[-1]
+            return Snapshot(model=model, tokens=found.tokens, data=data, kind=found.kind, last_used=now)
+        return best
 
     def _make_room(self, new: Snapshot) -> bool:
         """Drop turns, oldest first, then preambles; a turn never drives out a preamble."""

@@ -122,6 +122,23 @@ async def test_a_damaged_file_is_not_used_and_goes(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+async def test_behind_a_damaged_file_the_next_best_is_found(tmp_path: Path) -> None:
+    record = make_record(tmp_path, window=2048)
+    engine, _ = serving(tmp_path)
+    for question in ("first question " * 10, "second question " * 10):
+        await say(engine, record, PREAMBLE + question, id_slot=0)
+    await engine.aclose()
+    turns = list((tmp_path / "prefixes").glob("*.turn.prefix"))
+    assert turns
+    for turn in turns:
+        turn.write_bytes(turn.read_bytes()[:-1] + b"?")
+    engine, _ = serving(tmp_path)
+    end = await say(engine, record, PREAMBLE + "second question " * 10 + "and more")
+    assert end.timings.cache_n == len(PREAMBLE)
+    assert "preamble snapshot" in end.reuse_note
+    await engine.aclose()
+
+
 def test_no_damage_is_taken_for_a_state(tmp_path: Path) -> None:
     whole = kept(tmp_path / "made").read_bytes()
     name = next((tmp_path / "made").iterdir()).name
