@@ -21,6 +21,8 @@ import httpx
 from benchmarks.processes import free_port, wait_for
 
 Json = dict[str, Any]
+# One server answers before it has loaded its model and another loads it first: both get the same time.
+SETTLED_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +172,14 @@ def _check(reply: Reply, usage: Json) -> None:
 def _running(name: str, command: list[str], port: int, folder: Path, env: dict[str, str]) -> Iterator[Served]:
     log, url = folder / f"{name}-{port}.log", f"http://127.0.0.1:{port}"
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env=env, cwd=folder)
+        process, started = (
+            subprocess.Popen(command, stdout=out, stderr=out, env=env, cwd=folder),
+            time.monotonic(),
+        )
         try:
             wait_for(process, url)
             model = _model(url)
+            time.sleep(max(0.0, started + SETTLED_SECONDS - time.monotonic()))
             yield Served(name=name, url=url, model=model, pid=process.pid, log=log)
         finally:
             process.terminate()
