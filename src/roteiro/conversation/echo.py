@@ -48,6 +48,7 @@ class Written:
         answer, text: what the model wrote, as tokens and as text, without the token that ended the turn.
         read: what they say.
         parser: makes a reader of the same turn.
+        number: how many turns of the assistant stand before it.
         message: the turn as the client received it, with the beginning of a call that the limit cut.
     """
 
@@ -57,6 +58,7 @@ class Written:
     text: str
     read: Read
     parser: Callable[[], ChatParser]
+    number: int
     message: Message
 
 
@@ -127,7 +129,7 @@ def _match(written: Written, rest: Parts, said: list[Any], ends: Collection[str]
     """The prompt is the same, or goes on with the turn's message."""
     if not rest:
         return Known(tokens=written.tokens, rest=())
-    if _said(written.message) not in said:
+    if written.number >= len(said) or said[written.number] != _said(written.message):
         return None
     cut = _cut_at_end(rest, ends)
     if cut is None:
@@ -151,7 +153,7 @@ def _same(written: Read, rendered: Read) -> bool:
     calls = rendered.calls[: len(written.calls)]
     more = len(rendered.calls) - len(written.calls)
     said = (rendered.content, rendered.reasoning, calls)
-    return said == (written.content, written.reasoning, written.calls) and more + rendered.cut <= 1
+    return said == (written.content, written.reasoning, written.calls) and more + rendered.cut == 1
 
 
 def _after(head: Parts, parts: Parts) -> Parts | None:
@@ -185,9 +187,15 @@ def _said(message: Message) -> tuple[str, str, tuple[tuple[str, str, str], ...]]
 def _plain(arguments: str) -> str:
     """Arguments in one spelling."""
     try:
-        return json.dumps(json.loads(arguments), sort_keys=True)
+        return json.dumps(json.loads(arguments, object_pairs_hook=_object), sort_keys=True)
     except ValueError:
         return arguments
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    """An object whose names are told apart; one that repeats a name says something else without it."""
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else [*pairs]
 
 
 def _size(written: Written) -> int:

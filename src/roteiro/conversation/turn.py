@@ -271,6 +271,7 @@ class Turn:
                 text=text,
                 read=read,
                 parser=parser,
+                number=sum(message.role == "assistant" for message in self._messages),
                 message=end.streamed(),
             )
         )

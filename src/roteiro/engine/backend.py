@@ -7,10 +7,13 @@ engine thread, except `Context.interrupt`, which any thread may call.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+from roteiro.errors import EngineClosed
 
 if TYPE_CHECKING:
     # numpy comes with the `llama` extra; the engine's logic must import without it.
@@ -29,6 +32,31 @@ class Interrupted(Exception):
 
 class NoRoom(Exception):
     """`Context.decode` found no room for its tokens; the context is as it was before the call."""
+
+
+class Alive:
+    """Keeps a native object while another thread than the engine's reads it: used in a `with` there.
+
+    `end` waits for such a reader. Thread: any.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._ended = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._ended:
+            self._lock.release()
+            raise EngineClosed("The engine is stopped.", hint="Start the server again.")
+
+    def __exit__(self, *_error: object) -> None:
+        self._lock.release()
+
+    def end(self) -> None:
+        """From now on a `with` raises `EngineClosed`."""
+        with self._lock:
+            self._ended = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,10 +146,14 @@ class SamplerOptions:
 
 
 class Vocabulary(Protocol):
-    """Text to tokens and back. `native` is the library's own handle, valid until `close`."""
+    """Text to tokens and back. `native` is the library's own handle, valid until `close`.
+
+    Another thread than the engine's touches it within `alive` only.
+    """
 
     facts: VocabularyFacts
     native: Any
+    alive: Alive
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> tuple[int, ...]:
         """Token ids of `text`."""

@@ -247,7 +247,7 @@ class Engine:
 
     def _free_everything(self) -> None:
         if self._snapshots.outlives:
-            save_last_prompts(self._pool, self._snapshots, self._clock())
+            save_last_prompts(self._pool, self._snapshots)
         self._pool.unload_all(keep_tokens=False)
         self._snapshots.close()
         self._vocabularies.close()

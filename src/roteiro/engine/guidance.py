@@ -9,12 +9,11 @@ Threads: a `Guide` is built and compiles off the loop; a constraint is advanced 
 from __future__ import annotations
 
 import json
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from roteiro.engine.backend import Vocabulary
+from roteiro.engine.backend import Alive, Vocabulary
 from roteiro.errors import InvalidRequest
 
 # Compiled grammars kept per vocabulary: an agent alternates between a handful of tool lists.
@@ -53,23 +52,28 @@ class Guide:
 
     Args:
         build: makes llguidance's tokenizer; called once, on first use, on the caller's thread.
+        alive: keeps the vocabulary behind it while it is read.
     """
 
-    def __init__(self, build: Callable[[], Any]) -> None:
+    def __init__(self, build: Callable[[], Any], alive: Alive) -> None:
         self._build = build
+        self._alive = alive
         self._tokenizer: Any = None
         self._compiled: OrderedDict[str, Any] = OrderedDict()
-        self._lock = threading.Lock()
 
     @classmethod
     def for_vocabulary(cls, vocabulary: Vocabulary) -> Guide:
         """A guide over a vocabulary, which must outlive it."""
-        return cls(lambda: _tokenizer_over(vocabulary))
+        return cls(lambda: _tokenizer_over(vocabulary), vocabulary.alive)
 
     @property
     def tokenizer(self) -> Any:
-        """The tokenizer of llguidance, built on first use."""
-        with self._lock:
+        """The tokenizer of llguidance, built on first use.
+
+        Raises:
+            EngineClosed: the vocabulary is gone.
+        """
+        with self._alive:
             if self._tokenizer is None:
                 self._tokenizer = self._build()
             return self._tokenizer
@@ -82,19 +86,17 @@ class Guide:
 
         Raises:
             InvalidRequest: the grammar cannot be compiled within llguidance's limits.
+            EngineClosed: the vocabulary is gone.
         """
-        tokenizer = self.tokenizer
-        with self._lock:
+        with self._alive:
+            tokenizer = self.tokenizer
             prototype = self._compiled.get(grammar)
-            if prototype is not None:
-                self._compiled.move_to_end(grammar)
-        if prototype is None:
-            prototype = _compile(tokenizer, grammar)
-            with self._lock:
-                self._compiled[grammar] = prototype
-                while len(self._compiled) > CACHED_GRAMMARS:
-                    self._compiled.popitem(last=False)
-        return GrammarConstraint(prototype.deep_copy(), tokenizer)
+            if prototype is None:
+                prototype = self._compiled[grammar] = _compile(tokenizer, grammar)
+            self._compiled.move_to_end(grammar)
+            while len(self._compiled) > CACHED_GRAMMARS:
+                self._compiled.popitem(last=False)
+            return GrammarConstraint(prototype.deep_copy(), tokenizer)
 
 
 class GrammarConstraint:

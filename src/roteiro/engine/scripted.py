@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from roteiro.engine.backend import (
+    Alive,
     Context,
     ContextOptions,
     Interrupted,
@@ -202,6 +203,10 @@ class ScriptedVocabulary(_Counted):
         special_texts=SPECIALS,
         breakable_texts=USER_TOKENS,
     )
+
+    def __init__(self, backend: ScriptedBackend) -> None:
+        super().__init__(backend)
+        self.alive = Alive()
 
     def tokenize(self, text: str, *, add_special: bool, parse_special: bool) -> tuple[int, ...]:
         """Bytes; user-defined tokens are always recognised, control tokens when asked, as in llama.cpp."""

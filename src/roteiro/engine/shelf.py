@@ -13,14 +13,17 @@ import hashlib
 import json
 import logging
 import os
+import stat
 import tempfile
 import time
 from array import array
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, Final, Literal
 
 _LOG = logging.getLogger("roteiro.engine")
 _MAGIC: Final = b"roteiro prefix 1\n"
@@ -71,7 +74,10 @@ class Shelf:
         self._folder = folder
         self._budget = budget
         self._build = build
+        # What is whole on disk, as far as this thread has heard; what is on its way there; what it will hear.
         self._entries: dict[Path, Shelved] | None = None
+        self._pending: dict[Path, Shelved] = {}
+        self._news: deque[tuple[Path, Shelved | None]] = deque()
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="roteiro-shelf")
 
     def __repr__(self) -> str:
@@ -93,7 +99,7 @@ class Shelf:
         try:
             data = self._read(entry)
             os.utime(entry.path)
-        except (OSError, _Unusable) as error:
+        except (OSError, MemoryError, _Unusable) as error:
             _LOG.warning("kept prefix unusable path=%s: %r", entry.path.name, error)
             self._remove([entry])
             return None
@@ -101,16 +107,26 @@ class Shelf:
 
     def keep(self, model: str, tokens: Sequence[int], data: bytes | bytearray, kind: SnapshotKind) -> None:
         """Write a state that is not there yet, in the background; `data` must not change any more."""
-        held = tuple(tokens)
+        held, known = tuple(tokens), self._known()
         path = self._folder / f"{_name(model, self._build, held)}.{kind}{_SUFFIX}"
-        known = self._known()
-        if path in known or len(data) + 4 * len(held) > self._budget:
+        if path in known:
+            self._writer.submit(_touch, path)
+        if path in known or path in self._pending:
+            return
+        if len(_MAGIC) + _MOST_HEAD_BYTES + 4 * len(held) + len(data) > self._budget:
             return
         new = Shelved(path=path, model=model, kind=kind, tokens=held)
-        mine = [one for one in known.values() if one.model == model]
-        self._remove([one for one in mine if superseded(one.kind, one.tokens, held)])
-        known[path] = new
-        self._writer.submit(self._write, new, data)
+        mine = [one for one in (*known.values(), *self._pending.values()) if one.model == model]
+        older = [one.path for one in mine if superseded(one.kind, one.tokens, held)]
+        self._pending[path] = new
+        self._writer.submit(self._write, new, data, older)
+
+    def touch(self, model: str, tokens: Sequence[int]) -> None:
+        """Note that a state was of use, though it did not have to be read."""
+        held = tuple(tokens)
+        for entry in self._known().values():
+            if entry.model == model and entry.tokens == held:
+                self._writer.submit(_touch, entry.path)
 
     def discard(self, model: str, tokens: Sequence[int]) -> None:
         """Remove what stands for these tokens."""
@@ -127,13 +143,38 @@ class Shelf:
     # ---------------------------------------------------------------------------------------------
 
     def _read(self, entry: Shelved) -> bytearray:
-        with entry.path.open("rb") as file:
-            head = _read_head(file, entry.path, self._build)
+        with _opened(entry.path) as file:
+            head = self._read_head(file, entry.path)
             data = bytearray(head.size)
             read = file.readinto(data)
         if head.entry != entry or read != head.size or _digest(entry, self._build, data) != head.digest:
             raise _Unusable("its content is not what its digest says")
         return data
+
+    def _read_head(self, file: BufferedReader, path: Path) -> _Head:
+        """Read a head; the file stands at its state then.
+
+        Raises:
+            _Unusable: it is not a head of this build, or the file's size is not what it says.
+        """
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise _Unusable("it does not begin as one")
+        try:
+            facts: dict[str, Any] = json.loads(file.readline(_MOST_HEAD_BYTES))
+            count, size, kind = int(facts["tokens"]), int(facts["size"]), facts["kind"]
+            tokens = array("i", file.read(4 * min(count, _MOST_TOKENS)))
+            entry = Shelved(path=path, model=str(facts["model"]), kind=kind, tokens=tuple(tokens))
+            head = _Head(entry=entry, size=size, digest=str(facts["digest"]))
+            usable = facts["build"] == self._build and kind in ("turn", "preamble")
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+            raise _Unusable("its head cannot be read") from error
+        if not usable:
+            raise _Unusable("another build wrote it")
+        if size > self._budget:
+            raise _Unusable("it is larger than all may be")
+        if len(tokens) != count or os.fstat(file.fileno()).st_size != file.tell() + size:
+            raise _Unusable("it is not whole")
+        return head
 
     def _remove(self, entries: Sequence[Shelved]) -> None:
         """Forget entries; their files go after what is being written, which may be one of them."""
@@ -144,6 +185,13 @@ class Shelf:
     def _known(self) -> dict[Path, Shelved]:
         if self._entries is None:
             self._entries = {entry.path: entry for entry in self._scan()}
+            self._writer.submit(self._make_room, 0)
+        while self._news:
+            path, entry = self._news.popleft()
+            self._pending.pop(path, None)
+            self._entries.pop(path, None)
+            if entry is not None:
+                self._entries[path] = entry
         return self._entries
 
     def _scan(self) -> Iterator[Shelved]:
@@ -154,14 +202,14 @@ class Shelf:
                     _remove(path)
                 continue
             try:
-                with path.open("rb") as file:
-                    yield _read_head(file, path, self._build).entry
+                with _opened(path) as file:
+                    yield self._read_head(file, path).entry
             except (OSError, _Unusable) as error:
                 _LOG.info("kept prefix removed path=%s: %r", path.name, error)
                 _remove(path)
 
-    def _write(self, entry: Shelved, data: bytes | bytearray) -> None:
-        """Writer's thread: make room, write beside, put in place."""
+    def _write(self, entry: Shelved, data: bytes | bytearray, older: Sequence[Path]) -> None:
+        """Writer's thread: make room, write beside, put in place, and remove what it stands for too."""
         began = time.perf_counter()
         head = _head_bytes(entry, self._build, data)
         try:
@@ -179,7 +227,11 @@ class Shelf:
                 raise
         except OSError as error:
             _LOG.warning("prefix not kept on disk: %s", error)
+            self._news.append((entry.path, None))
             return
+        self._news.append((entry.path, entry))
+        for path in older:
+            self._take_away(path)
         _LOG.info(
             "prefix kept on disk tokens=%d bytes=%d seconds=%.2f",
             len(entry.tokens),
@@ -192,15 +244,20 @@ class Shelf:
         kept: list[tuple[bool, float, int, Path]] = []
         for path in _files(self._folder):
             with contextlib.suppress(OSError):
-                stat = path.stat()
-                kept.append((".preamble" in path.suffixes, stat.st_mtime, stat.st_size, path))
+                found = path.lstat()
+                kept.append((".preamble" in path.suffixes, found.st_mtime, found.st_size, path))
         total = sum(size for _, _, size, _ in kept)
         for _, _, size, path in sorted(kept):
             if total + needed <= self._budget:
                 break
             if path.suffix == _SUFFIX:  # not what another server is writing
-                _remove(path)
+                self._take_away(path)
                 total -= size
+
+    def _take_away(self, path: Path) -> None:
+        """Writer's thread: remove a file and let it be known."""
+        _remove(path)
+        self._news.append((path, None))
 
 
 def superseded(kind: SnapshotKind, old: tuple[int, ...], new: tuple[int, ...]) -> bool:
@@ -236,28 +293,24 @@ def _digest(entry: Shelved, build: str, data: bytes | bytearray) -> str:
     return found.hexdigest()
 
 
-def _read_head(file: BinaryIO, path: Path, build: str) -> _Head:
-    """Read a head; the file stands at its state then.
+def _opened(path: Path) -> BufferedReader:
+    """Open a plain file for reading.
 
     Raises:
-        _Unusable: it is not a head of this build, or the file's size is not what it says.
+        OSError: it is a link, or cannot be read.
+        _Unusable: it is something else, a pipe for example, which would keep its reader waiting.
     """
-    if file.read(len(_MAGIC)) != _MAGIC:
-        raise _Unusable("it does not begin as one")
-    try:
-        facts: dict[str, Any] = json.loads(file.readline(_MOST_HEAD_BYTES))
-        count, size, kind = int(facts["tokens"]), int(facts["size"]), facts["kind"]
-        tokens = array("i", file.read(4 * min(count, _MOST_TOKENS)))
-        entry = Shelved(path=path, model=str(facts["model"]), kind=kind, tokens=tuple(tokens))
-        head = _Head(entry=entry, size=size, digest=str(facts["digest"]))
-        usable = facts["build"] == build and kind in ("turn", "preamble")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise _Unusable("its head cannot be read") from error
-    if not usable:
-        raise _Unusable("another build wrote it")
-    if len(tokens) != count or os.fstat(file.fileno()).st_size != file.tell() + size:
-        raise _Unusable("it is not whole")
-    return head
+    number = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    file = os.fdopen(number, "rb")
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        file.close()
+        raise _Unusable("it is no plain file")
+    return file
+
+
+def _touch(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.utime(path)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -73,18 +73,25 @@ class SnapshotStore:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, model: str, prompt: Sequence[int], now: float) -> Snapshot | None:
-        """The longest entry that is a proper prefix of the prompt, so that a token is left to evaluate."""
+    def find(self, model: str, prompt: Sequence[int], now: float, *, longer_than: int = 0) -> Snapshot | None:
+        """The longest entry that is a proper prefix of the prompt, so that a token is left to evaluate.
+
+        Shorter ones are of no use, and are not read from the disk: `longer_than` is what is live.
+        """
         best: Snapshot | None = None
         for entry in self._entries:
             length = len(entry.tokens)
-            longer = best is None or length > len(best.tokens)
+            longer = length > (len(best.tokens) if best is not None else longer_than)
             if entry.model == model and longer and length < len(prompt):
                 best = entry if tuple(prompt[:length]) == entry.tokens else best
-        best = self._from_shelf(model, prompt, best, now)
-        if best is not None:
-            best.last_used = now
-        return best
+        floor = len(best.tokens) if best is not None else longer_than
+        found = self._from_shelf(model, prompt, floor, now)
+        if found is None and best is not None and self._shelf is not None:
+            self._shelf.touch(model, best.tokens)
+        found = found or best
+        if found is not None:
+            found.last_used = now
+        return found
 
     def wants(self, model: str, tokens: Sequence[int]) -> bool:
         """Whether these tokens are worth saving: long enough, and not already in an entry."""
@@ -166,13 +173,10 @@ class SnapshotStore:
 
     # ---------------------------------------------------------------------------------------------
 
-    def _from_shelf(
-        self, model: str, prompt: Sequence[int], best: Snapshot | None, now: float
-    ) -> Snapshot | None:
-        """An entry on disk that is longer than the best in memory, brought into memory; else that one."""
+    def _from_shelf(self, model: str, prompt: Sequence[int], floor: int, now: float) -> Snapshot | None:
+        """An entry on disk that is longer than `floor`, brought into memory."""
         if self._shelf is None:
-            return best
-        floor = len(best.tokens) if best is not None else 0
+            return None
         while (found := self._shelf.find(model, prompt, longer_than=floor)) is not None:
             data = self._shelf.load(found)
             if data is None:
@@ -180,7 +184,7 @@ class SnapshotStore:
             if self.add(model, found.tokens, data, found.kind, now):
                 return self._entries[-1]
             return Snapshot(model=model, tokens=found.tokens, data=data, kind=found.kind, last_used=now)
-        return best
+        return None
 
     def _make_room(self, new: Snapshot) -> bool:
         """Drop turns, oldest first, then preambles; a turn never drives out a preamble."""

@@ -22,7 +22,7 @@ from roteiro.engine.shelf import SnapshotKind
 from roteiro.engine.sizing import WindowPlan, grown_size
 from roteiro.engine.snapshots import FLOOR_TOKENS, Snapshot, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
-from roteiro.errors import CapacityError, LoadFailed, ModelUnusable
+from roteiro.errors import CapacityError, LoadFailed, ModelUnusable, RoteiroError
 from roteiro.modelstore.record import ModelRecord
 
 _LOG = logging.getLogger("roteiro.engine")
@@ -53,22 +53,30 @@ def save_before_close(
     return save
 
 
-def save_last_prompts(pool: Pool, snapshots: SnapshotStore, now: float) -> None:
+def save_last_prompts(pool: Pool, snapshots: SnapshotStore) -> None:
     """Keep the state of every session up to where its last answer opens, before the server stops.
 
     An answer comes back as its client writes it, which need not be token by token what the model wrote; up
     to there the conversation that goes on is the same. Memory that cannot be cut has been saved there.
     """
     for resident in pool.residents:
-        model = identity_of(resident.record)
-        for session in resident.sessions:
-            end = session.prompt_tokens - _TURN_CUT_TOKENS
-            context, tokens = session.context, session.tokens[:end]
-            if context is None or len(session.tokens) < end or not snapshots.wants(model, tokens):
-                continue
-            if len(session.tokens) == end or context.trim(end):
-                snapshots.add(model, tokens, context.save(), "turn", now)
-            session.close()
+        if resident.model.facts.memory != "attention":
+            continue
+        for session in sorted(resident.sessions, key=lambda one: one.last_used):
+            try:
+                _save_last_prompt(identity_of(resident.record), session, snapshots)
+            except (RoteiroError, MemoryError) as error:
+                _LOG.warning("session not saved slot=%d: %r", session.slot, error)
+
+
+def _save_last_prompt(model: str, session: Session, snapshots: SnapshotStore) -> None:
+    end = session.prompt_tokens - _TURN_CUT_TOKENS
+    context, tokens = session.context, session.tokens[:end]
+    if context is None or end > len(session.tokens) or not snapshots.wants(model, tokens):
+        return
+    if context.trim(end):
+        snapshots.add(model, tokens, context.save(), "turn", session.last_used)
+    session.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,11 +185,14 @@ class Turn:
         """A saved prefix that is worth more than what is live."""
         if not self.request.cache_prompt:
             return None
-        model = identity_of(self.record)
-        found = self.snapshots.find(model, self.request.prompt, self.clock())
         # A fork is a copy too, and has to be written before it is read.
         gain = 0 if choice.how == "fork" else _RESTORE_GAIN_TOKENS
-        return None if found is None or len(found.tokens) < choice.keep + gain else found
+        return self.snapshots.find(
+            identity_of(self.record),
+            self.request.prompt,
+            self.clock(),
+            longer_than=choice.keep + gain - 1,
+        )
 
     def _save_lost(self, resident: Resident, session: Session, choice: Choice) -> None:
         """Save a session that is about to be overwritten by another conversation."""

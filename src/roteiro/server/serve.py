@@ -6,8 +6,8 @@ The door to uvicorn. Thread: the main thread, which becomes the event loop's.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
-import importlib.util
 import logging
 import os
 from asyncio import Transport
@@ -145,7 +145,7 @@ def run(server: uvicorn.Server, listening: Listening) -> None:
     A token costs it a tenth less of the core that could compute the next one.
     """
     factory = None
-    if importlib.util.find_spec("uvloop") is not None:
+    with contextlib.suppress(ImportError):
         factory = importlib.import_module("uvloop").new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(server.serve(sockets=list(listening.sockets)))

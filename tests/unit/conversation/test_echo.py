@@ -115,6 +115,31 @@ async def test_a_turn_cut_anywhere_is_held_as_it_was_written(tmp_path, before):
     assert cut_calls > 20
 
 
+async def test_a_cut_call_that_the_client_took_out_stays_out(tmp_path):
+    life = Life(tmp_path, [ODD_CALL, "Done."])
+    await life.say(asks("hello"), max_tokens=45)
+    cut = life.history[-1]
+    assert cut.tool_calls
+    # The message itself stands further on: that is not the place where it was written.
+    life.history[-1] = Message(role="assistant", content="I will not call.")
+    await life.say(asks("again"), cut, result(cut))
+    assert life.backend.prompts[-1].count("I will not call.") == 1
+    assert ODD_CALL[:40] not in life.backend.prompts[-1].partition("I will not call.")[0]
+    await life.engine.aclose()
+
+
+@pytest.mark.parametrize("changed", ['{"q":"b","q":"a","n":[1,2]}', '{"q":"a"}', '{"n":[1,2],"q":"A"}'])
+async def test_arguments_that_say_something_else_are_rendered_as_sent(tmp_path, changed):
+    life = Life(tmp_path, [ODD_CALL, "Done."])
+    await life.say(asks("hello"))
+    said = life.history[-1]
+    call = ToolCall(id=said.tool_calls[0].id, name="search", arguments=changed)
+    life.history[-1] = Message(role="assistant", content=None, tool_calls=(call,))
+    second = await life.say(result(said))
+    assert second.reuse_note != "extends slot 0"
+    await life.engine.aclose()
+
+
 async def test_a_thought_that_the_template_keeps_is_held(tmp_path):
     written = "<think>\n\nwhy not \n</think>\nYes."
     life = Life(tmp_path, [written, "Done."], template=THINKING)
@@ -202,6 +227,7 @@ def written_turn(text: str, size: int) -> Written:
         text="x",
         read=Read(content="x", reasoning="", calls=()),
         parser=lambda: pytest.fail("not asked"),
+        number=0,
         message=Message(role="assistant", content="x"),
     )
 

@@ -17,6 +17,7 @@ from roteiro.engine.backend import MemoryKind
 from roteiro.engine.engine import Engine
 from roteiro.engine.scripted import Behaviour, ScriptedBackend
 from roteiro.engine.shelf import Shelf
+from roteiro.engine.snapshots import SnapshotStore
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +45,11 @@ def kept(folder: Path, *, data: bytes = b"state" * 100, **fields: Any) -> Path:
 def serving(tmp_path: Path, **fields: Any) -> tuple[Engine, ScriptedBackend]:
     fields = {"sessions": 1, "prefix_cache_bytes": MIB, "prefix_disk_bytes": MIB, **fields}
     return make_engine(prefix_folder=tmp_path / "prefixes", **fields)
+
+
+def settle(shelf: Shelf) -> None:
+    """Wait until what was handed in is written."""
+    shelf._writer.submit(lambda: None).result(10)
 
 
 @pytest.mark.parametrize("memory", ["attention", "swa", "recurrent", "hybrid"])
@@ -216,6 +222,99 @@ def test_a_turn_replaces_the_one_it_goes_on_from(tmp_path: Path) -> None:
     assert len(found.tokens) == 700
     assert len(list(tmp_path.iterdir())) == 1
     again.close()
+
+
+def test_what_was_evicted_is_written_again(tmp_path: Path) -> None:
+    shelf = shelf_in(tmp_path, budget=10_000)
+    shelf.keep("model", tokens(0), bytes(1000), "turn")
+    for start in (10_000, 20_000, 30_000):
+        shelf.keep("model", tokens(start), bytes(1000), "preamble")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is None
+    shelf.keep("model", tokens(0), bytes(1000), "preamble")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is not None
+    shelf.close()
+
+
+def test_what_could_not_be_written_is_neither_found_nor_given_up(tmp_path: Path) -> None:
+    folder = tmp_path / "prefixes"
+    folder.write_text("in the way")
+    shelf = shelf_in(folder)
+    shelf.keep("model", tokens(0), b"state", "preamble")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is None
+    folder.unlink()
+    shelf.keep("model", tokens(0), b"state", "preamble")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is not None
+    shelf.close()
+
+
+def test_a_turn_goes_only_once_the_one_that_replaces_it_is_there(tmp_path: Path) -> None:
+    shelf = shelf_in(tmp_path, budget=8000)
+    shelf.keep("model", tokens(0, 600), b"short", "turn")
+    settle(shelf)
+    shelf.keep("model", tokens(0, 700), bytes(20_000), "turn")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 800), longer_than=0) is not None
+    shelf.close()
+
+
+def test_what_is_used_in_memory_is_not_the_first_to_go(tmp_path: Path) -> None:
+    shelf = shelf_in(tmp_path, budget=12_000)
+    for start in (0, 10_000):
+        shelf.keep("model", tokens(start), bytes(1000), "turn")
+    settle(shelf)
+    for number, path in enumerate(sorted(tmp_path.iterdir())):
+        os.utime(path, (number, number))
+    store = SnapshotStore(MIB, shelf)
+    store.add("model", tokens(0), bytes(1000), "turn", 1.0)
+    assert store.find("model", tokens(0, 700), 2.0) is not None
+    shelf.keep("model", tokens(20_000), bytes(3000), "turn")
+    settle(shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is not None
+    assert shelf.find("model", tokens(10_000, 700), longer_than=0) is None
+    shelf.close()
+
+
+def test_nothing_is_read_that_is_shorter_than_what_is_live(tmp_path: Path, caplog: Any) -> None:
+    path = kept(tmp_path)
+    shelf = shelf_in(tmp_path)
+    path.write_bytes(b"read, it would be removed")
+    store = SnapshotStore(MIB, shelf)
+    assert store.find("model", tokens(0, 700), 1.0, longer_than=600) is None
+    store.close()
+
+
+def test_a_lowered_budget_holds_from_the_start(tmp_path: Path) -> None:
+    shelf = shelf_in(tmp_path)
+    for start in range(0, 50_000, 10_000):
+        shelf.keep("model", tokens(start), bytes(1000), "turn")
+    shelf.close()
+    lowered = shelf_in(tmp_path, budget=8000)
+    lowered.find("model", tokens(0), longer_than=0)
+    lowered.close()
+    assert 0 < sum(path.stat().st_size for path in tmp_path.iterdir()) <= 8000
+
+
+def test_odd_things_in_the_folder_stop_nobody(tmp_path: Path) -> None:
+    path = kept(tmp_path)
+    whole = path.read_bytes()
+    os.mkfifo(tmp_path / "pipe.turn.prefix")
+    (tmp_path / "folder.turn.prefix").mkdir()
+    (tmp_path / "link.turn.prefix").symlink_to("/dev/zero")
+    for number, count in enumerate((b"Infinity", b"-1", b"1e400", b"[]", b"99999999999")):
+        odd = whole.replace(b'"tokens": 600', b'"tokens": ' + count)
+        (tmp_path / f"{number}.turn.prefix").write_bytes(odd)
+    huge = tmp_path / "huge.turn.prefix"
+    huge.write_bytes(whole.replace(b'"size": 500', b'"size": 50000000000'))
+    os.truncate(huge, len(whole) - 500 + 50_000_000_000 + 8)
+    shelf = shelf_in(tmp_path)
+    found = shelf.find("model", tokens(0, 700), longer_than=0)
+    assert found is not None
+    assert found.path == path
+    shelf.close()
 
 
 def test_what_was_being_written_is_left_for_a_while(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import ctypes
 import re
 from typing import Any
 
-from roteiro.engine.backend import VocabularyFacts
+from roteiro.engine.backend import Alive, VocabularyFacts
 from roteiro.engine.llama.binding import C
 from roteiro.errors import DecodeFailed
 
@@ -23,6 +23,7 @@ class LlamaVocabulary:
 
     def __init__(self, model: Any) -> None:
         self.native: Any = C.llama_model_get_vocab(model)
+        self.alive = Alive()
         self._piece = ctypes.create_string_buffer(_PIECE_BYTES)
         self.facts = self._read_facts()
 
@@ -115,7 +116,8 @@ class OwnedVocabulary(LlamaVocabulary):
         self._model = model
 
     def close(self) -> None:
-        """Free it. Idempotent."""
+        """Free it, once nobody reads it. Idempotent."""
+        self.alive.end()
         model, self._model = self._model, None
         if model:
             C.llama_model_free(model)
