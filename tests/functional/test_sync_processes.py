@@ -144,13 +144,16 @@ def test_a_watch_ends_with_ctrl_c(tree: Path) -> None:
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
-        assert "100 read" in process.stdout.readline()
-        assert "watching" in process.stderr.readline()
-        write(tree, "other")
-        while "100 read" not in (line := process.stdout.readline()):
-            assert line
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        try:
+            assert "100 read" in process.stdout.readline()
+            assert "watching" in process.stderr.readline()
+            write(tree, "other")
+            while "100 read" not in (line := process.stdout.readline()):
+                assert line
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=20) == 130
+        finally:
+            process.kill()  # else leaving the `with` would wait for it, and what failed stay untold
     assert words(tree) == {"other"}
 
 

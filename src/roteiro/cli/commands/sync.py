@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -48,9 +49,18 @@ def command(
 def _watch(root: Path, *, force: bool, poll: bool, as_json: bool) -> None:
     from roteiro.graph.watch import watch
 
+    stop = threading.Event()
+
+    def interrupted(_number: int, _frame: object) -> None:
+        # The exception may be raised where nothing can be raised (a finalizer), and is lost there.
+        stop.set()
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, interrupted)
     output.notice(f"watching {root} (Ctrl-C ends)")
-    for report in watch(root, force=force, poll=poll, stop=threading.Event(), notice=output.notice):
+    for report in watch(root, force=force, poll=poll, stop=stop, notice=output.notice):
         _show(report, as_json=as_json, brief=True)
+    raise KeyboardInterrupt
 
 
 @contextmanager
