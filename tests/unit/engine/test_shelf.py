@@ -18,6 +18,7 @@ from roteiro.engine.engine import Engine
 from roteiro.engine.scripted import Behaviour, ScriptedBackend
 from roteiro.engine.shelf import Shelf
 from roteiro.engine.snapshots import SnapshotStore
+from roteiro.engine.turn import identity_of
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +82,19 @@ async def test_a_conversation_goes_on_after_a_restart(tmp_path: Path, memory: Me
     assert end.timings.cache_n == 700 - 4
     assert backend.prompts[-1] == longer
     await engine.aclose()
+
+
+@pytest.mark.parametrize(("memory", "files"), [("attention", 1), ("swa", 0), ("recurrent", 0), ("hybrid", 0)])
+async def test_only_memory_that_can_be_cut_is_cut_at_the_stop(
+    tmp_path: Path, memory: MemoryKind, files: int
+) -> None:
+    """A sliding window may have left the place behind: what is there then is not the whole state."""
+    record = make_record(tmp_path)
+    engine, _ = serving(tmp_path, behaviour=Behaviour(memory=memory))
+    await say(engine, record, "a" * 700)
+    engine._snapshots.forget(identity_of(record))  # what was saved before the answer was driven out
+    await engine.aclose()
+    assert len(list((tmp_path / "prefixes").glob("*.prefix"))) == files
 
 
 async def test_a_killed_server_leaves_its_preambles(tmp_path: Path) -> None:
