@@ -115,16 +115,21 @@ async def test_a_turn_cut_anywhere_is_held_as_it_was_written(tmp_path, before):
     assert cut_calls > 20
 
 
-async def test_a_cut_call_that_the_client_took_out_stays_out(tmp_path):
-    life = Life(tmp_path, [ODD_CALL, "Done."])
-    await life.say(asks("hello"), max_tokens=45)
+@pytest.mark.parametrize("edited", ["", '{"q": "zzz'])
+async def test_a_cut_call_that_the_client_changed_stays_changed(tmp_path, edited):
+    before = "Let me look.\n"
+    life = Life(tmp_path, [before + ODD_CALL, "Done."])
+    await life.say(asks("hello"), max_tokens=len(before) + 45)
     cut = life.history[-1]
     assert cut.tool_calls
-    # The message itself stands further on: that is not the place where it was written.
-    life.history[-1] = Message(role="assistant", content="I will not call.")
+    calls = (ToolCall(id="call_other", name="search", arguments=edited),) if edited else ()
+    life.history[-1] = Message(role="assistant", content=cut.content, tool_calls=calls)
+    # The message itself stands further on, which is not where it was written.
     await life.say(asks("again"), cut, result(cut))
-    assert life.backend.prompts[-1].count("I will not call.") == 1
-    assert ODD_CALL[:40] not in life.backend.prompts[-1].partition("I will not call.")[0]
+    first, _, later = life.backend.prompts[-1].partition("again")
+    assert first.count('"search"') == 1 + bool(edited), "where the tools are stated, and what was sent"
+    assert ("zzz" in first) is bool(edited)
+    assert '"search"' in later
     await life.engine.aclose()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import random
 import stat
@@ -19,6 +20,7 @@ from roteiro.engine.scripted import Behaviour, ScriptedBackend
 from roteiro.engine.shelf import Shelf
 from roteiro.engine.snapshots import SnapshotStore
 from roteiro.engine.turn import identity_of
+from roteiro.modelstore.record import ModelRecord
 
 pytestmark = pytest.mark.anyio
 
@@ -48,6 +50,12 @@ def serving(tmp_path: Path, **fields: Any) -> tuple[Engine, ScriptedBackend]:
     return make_engine(prefix_folder=tmp_path / "prefixes", **fields)
 
 
+async def learn(engine: Engine, record: ModelRecord, *questions: str) -> None:
+    """Two conversations with one preamble."""
+    for question in questions or ("first question", "second question"):
+        await say(engine, record, PREAMBLE + question, id_slot=0)
+
+
 def settle(shelf: Shelf) -> None:
     """Wait until what was handed in is written."""
     shelf._writer.submit(lambda: None).result(10)
@@ -57,8 +65,7 @@ def settle(shelf: Shelf) -> None:
 async def test_a_learned_preamble_is_there_after_a_restart(tmp_path: Path, memory: MemoryKind) -> None:
     record = make_record(tmp_path, window=2048)
     engine, _ = serving(tmp_path, behaviour=Behaviour(memory=memory))
-    for question in ("first question", "second question"):
-        await say(engine, record, PREAMBLE + question, id_slot=0)
+    await learn(engine, record)
     await engine.aclose()
     engine, backend = serving(tmp_path, behaviour=Behaviour(memory=memory))
     end = await say(engine, record, PREAMBLE + "a third question")
@@ -100,8 +107,7 @@ async def test_only_memory_that_can_be_cut_is_cut_at_the_stop(
 async def test_a_killed_server_leaves_its_preambles(tmp_path: Path) -> None:
     record = make_record(tmp_path, window=2048)
     engine, _ = serving(tmp_path)
-    for question in ("first question", "second question"):
-        await say(engine, record, PREAMBLE + question, id_slot=0)
+    await learn(engine, record)
     deadline = time.monotonic() + 10
     while not list((tmp_path / "prefixes").glob("*.preamble.prefix")):
         assert time.monotonic() < deadline
@@ -145,8 +151,7 @@ async def test_a_damaged_file_is_not_used_and_goes(tmp_path: Path) -> None:
 async def test_behind_a_damaged_file_the_next_best_is_found(tmp_path: Path) -> None:
     record = make_record(tmp_path, window=2048)
     engine, _ = serving(tmp_path)
-    for question in ("first question " * 10, "second question " * 10):
-        await say(engine, record, PREAMBLE + question, id_slot=0)
+    await learn(engine, record, "first question " * 10, "second question " * 10)
     await engine.aclose()
     turns = list((tmp_path / "prefixes").glob("*.turn.prefix"))
     assert turns
@@ -265,13 +270,22 @@ def test_what_could_not_be_written_is_neither_found_nor_given_up(tmp_path: Path)
     shelf.close()
 
 
-def test_a_turn_goes_only_once_the_one_that_replaces_it_is_there(tmp_path: Path) -> None:
-    shelf = shelf_in(tmp_path, budget=8000)
+def test_a_turn_goes_only_once_the_one_that_replaces_it_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = shelf_in(tmp_path)
     shelf.keep("model", tokens(0, 600), b"short", "turn")
     settle(shelf)
-    shelf.keep("model", tokens(0, 700), bytes(20_000), "turn")
+
+    def full(**_fields: Any) -> Any:
+        raise OSError(errno.ENOSPC, "the disk is full")
+
+    monkeypatch.setattr("roteiro.engine.shelf.tempfile.mkstemp", full)
+    shelf.keep("model", tokens(0, 700), b"long", "turn")
     settle(shelf)
-    assert shelf.find("model", tokens(0, 800), longer_than=0) is not None
+    found = shelf.find("model", tokens(0, 800), longer_than=0)
+    assert found is not None
+    assert shelf.load(found) == b"short"
     shelf.close()
 
 
@@ -292,13 +306,18 @@ def test_what_is_used_in_memory_is_not_the_first_to_go(tmp_path: Path) -> None:
     shelf.close()
 
 
-def test_nothing_is_read_that_is_shorter_than_what_is_live(tmp_path: Path, caplog: Any) -> None:
+def test_nothing_is_read_that_is_shorter_than_what_is_live(tmp_path: Path) -> None:
     path = kept(tmp_path)
     shelf = shelf_in(tmp_path)
-    path.write_bytes(b"read, it would be removed")
     store = SnapshotStore(MIB, shelf)
+    assert shelf.find("model", tokens(0, 700), longer_than=0) is not None
+    path.write_bytes(b"damaged: whoever reads it removes it")
     assert store.find("model", tokens(0, 700), 1.0, longer_than=600) is None
+    settle(shelf)
+    assert path.exists()
+    assert store.find("model", tokens(0, 700), 1.0, longer_than=599) is None
     store.close()
+    assert not path.exists()
 
 
 def test_a_lowered_budget_holds_from_the_start(tmp_path: Path) -> None:
