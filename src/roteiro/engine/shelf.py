@@ -225,8 +225,8 @@ class Shelf:
             except BaseException:
                 _remove(Path(name))
                 raise
-        except OSError as error:
-            _LOG.warning("prefix not kept on disk: %s", error)
+        except (OSError, MemoryError) as error:
+            _LOG.warning("prefix not kept on disk: %r", error)
             self._news.append((entry.path, None))
             return
         self._news.append((entry.path, entry))
