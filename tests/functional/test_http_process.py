@@ -68,6 +68,13 @@ def test_it_starts_without_a_model_says_so_and_stops_with_0(tmp_path: Path, sign
     assert "Traceback" not in told
 
 
+def test_what_stays_in_memory_is_taken_out_of_the_collectors_sight(tmp_path: Path) -> None:
+    with server(tmp_path, "--log-level", "debug") as (process, _):
+        told = next(line for line in process.stderr if "garbage collector" in line)
+    # The modules alone are more than this.
+    assert int(told.rpartition("objects=")[2]) > 10_000
+
+
 def test_a_second_interrupt_ends_at_once(tmp_path: Path) -> None:
     with server(tmp_path) as (process, url):
         wait_for(url)

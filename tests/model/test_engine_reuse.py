@@ -140,6 +140,27 @@ async def test_a_prompt_that_diverges_never_answers_wrong(engine: Engine, record
         assert answer == oracle(record, [shared, other], 12)
 
 
+async def test_what_two_conversations_share_is_copied_exactly_and_the_source_goes_on(
+    record: ModelRecord,
+) -> None:
+    engine = Engine(LlamaBackend(), EngineOptions(sessions=2))
+    shared, mine = tokens_of(50, 90), tokens_of(51, 30)
+    first, _ = await run(engine, record, (*shared, *mine), 6, id_slot=0)
+    other = tokens_of(52, 25)
+    answer, end = await run(engine, record, (*shared, *other), 6, id_slot=1)
+    if record.id == "recurrent":
+        assert end.timings.cache_n == 0
+        assert answer == oracle(record, [(*shared, *other)], 6)
+    else:
+        assert (end.timings.cache_n, "copied 90 tokens" in end.reuse_note) == (90, True)
+        assert answer == oracle(record, [shared, other], 6)
+    more = (*first[-1:], *tokens_of(53, 7))
+    again, end = await run(engine, record, (*shared, *mine, *first[:-1], *more), 6, id_slot=0)
+    assert end.timings.cache_n == 125
+    assert again == oracle(record, [(*shared, *mine), *([token] for token in first[:-1]), more], 6)
+    await engine.aclose()
+
+
 async def test_a_preamble_is_restored_whole_and_exactly(engine: Engine, record: ModelRecord) -> None:
     preamble, question = tokens_of(7, 600), tokens_of(8, 40)
     prompt = (*preamble, *question)

@@ -2,7 +2,7 @@
 
 Owns the protocols and the values that cross them; the llama.cpp door and the scripted backend both stand
 behind it. It refuses to know queues, budgets, sessions and events. Thread: every method is called on the
-engine thread, except `Context.interrupt`, which any thread may call.
+engine thread, except `Context.interrupt`, which any thread may call, and `Context.save` (see there).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     FloatArray: TypeAlias = NDArray[np.float32]
 
 MemoryKind = Literal["attention", "swa", "recurrent", "hybrid", "none"]
+State: TypeAlias = bytes | bytearray
+"""A saved state: bytes of the library's own format."""
 PoolingKind = Literal["none", "mean", "cls", "last", "rank"]
 
 
@@ -187,7 +189,7 @@ class Context(Protocol):
     n_ctx: int
     n_batch: int
 
-    def decode(self, tokens: Sequence[int], *, position: int, logits: bool, seq: int = 0) -> None:
+    def decode(self, tokens: Sequence[int], *, position: int, logits: bool) -> None:
         """Evaluate at most `n_batch` tokens at `position`; `logits` asks for those of the last one.
 
         Raises:
@@ -199,20 +201,24 @@ class Context(Protocol):
     def logits(self) -> FloatArray:
         """A view of the last token's logits, valid and writable until the next decode."""
 
-    def trim(self, length: int, *, seq: int = 0) -> bool:
+    def trim(self, length: int) -> bool:
         """Keep the first `length` positions; False where the memory cannot (nothing has changed then)."""
 
-    def first_position(self, *, seq: int = 0) -> int:
+    def first_position(self) -> int:
         """The smallest position still held; -1 when empty."""
 
-    def last_position(self, *, seq: int = 0) -> int:
+    def last_position(self) -> int:
         """The largest position held; -1 when empty."""
 
-    def save(self, *, seq: int = 0) -> bytes | bytearray:
-        """The whole state of a sequence, to be restored into any context of the same model."""
+    def save(self, length: int | None = None) -> State:
+        """The state, to be restored into any context of the same model.
 
-    def restore(self, data: bytes | bytearray, *, seq: int = 0) -> bool:
-        """Replace a sequence by a saved one; False (and an empty sequence) when that did not work."""
+        With `length`, that of the first positions alone, and what is held stays: attention memory only.
+        Another thread may call it while the engine's leaves this context alone.
+        """
+
+    def restore(self, data: State) -> bool:
+        """Replace what is held by a saved state; False (and nothing held) when that did not work."""
 
     def embed(self, inputs: Sequence[Sequence[int]]) -> list[FloatArray]:
         """One pooled vector an input, not normalised; all inputs fit `n_batch` and `sequences`."""

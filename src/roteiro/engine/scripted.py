@@ -25,6 +25,7 @@ from roteiro.engine.backend import (
     NoRoom,
     PoolingKind,
     SamplerOptions,
+    State,
     VocabularyFacts,
 )
 from roteiro.engine.scripted_text import (
@@ -96,7 +97,10 @@ class Behaviour:
 
 
 class ScriptedBackend:
-    """See the module's docstring. `prompts` lists what the model was asked, `evaluated` counts tokens."""
+    """See the module's docstring.
+
+    `prompts` lists what the model was asked; `evaluated` counts tokens, `saves` copies of a state.
+    """
 
     name = "scripted"
     build = "scripted"
@@ -112,6 +116,7 @@ class ScriptedBackend:
         self.prompts: list[str] = []
         self.evaluated = 0
         self.loads = 0
+        self.saves = 0
         self.open: dict[str, int] = {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
         self._default = Reply(text=default)
         self._queue: list[Reply] = []
@@ -265,9 +270,9 @@ class ScriptedContext(_Counted):
         self._interrupted = threading.Event()
         self._logits: FloatArray | None = None
 
-    def decode(self, tokens: Sequence[int], *, position: int, logits: bool, seq: int = 0) -> None:
+    def decode(self, tokens: Sequence[int], *, position: int, logits: bool) -> None:
         """Append the tokens, slowly where the behaviour says so."""
-        del logits, seq
+        del logits
         if position != len(self.tokens) or len(tokens) > self.n_batch or not tokens:
             raise DecodeFailed(f"bad batch: {len(tokens)} at {position}, held {len(self.tokens)}")
         if position + len(tokens) > self.n_ctx:
@@ -296,9 +301,8 @@ class ScriptedContext(_Counted):
             return token
         return int(logits.argmax())
 
-    def trim(self, length: int, *, seq: int = 0) -> bool:
+    def trim(self, length: int) -> bool:
         """Cut the tail, where the kind of memory allows it."""
-        del seq
         if length < len(self.tokens) and length > 0 and self._facts.memory in _NOT_REWINDABLE:
             return False
         del self.tokens[length:]
@@ -306,27 +310,25 @@ class ScriptedContext(_Counted):
             self._first = 0
         return True
 
-    def first_position(self, *, seq: int = 0) -> int:
+    def first_position(self) -> int:
         """The smallest position still held."""
-        del seq
         if not self.tokens:
             return -1
         return len(self.tokens) - 1 if self._facts.memory in _NOT_REWINDABLE else self._first
 
-    def last_position(self, *, seq: int = 0) -> int:
+    def last_position(self) -> int:
         """The largest position held."""
-        del seq
         return len(self.tokens) - 1
 
-    def save(self, *, seq: int = 0) -> bytes:
+    def save(self, length: int | None = None) -> bytes:
         """The tokens, as JSON."""
-        del seq
-        return json.dumps([self.tokens, self._first]).encode()
+        assert length is None or self._facts.memory == "attention", "this memory is saved whole"
+        self.backend.saves += 1
+        return json.dumps([self.tokens[:length], self._first]).encode()
 
-    def restore(self, data: bytes | bytearray, *, seq: int = 0) -> bool:
+    def restore(self, data: State) -> bool:
         """Take the tokens over, unless the behaviour refuses or there is no room."""
-        del seq
-        tokens, first = json.loads(data)
+        tokens, first = json.loads(bytes(data))
         if self.backend.behaviour.refuse_restore or len(tokens) > self.n_ctx:
             self.tokens = []
             return False

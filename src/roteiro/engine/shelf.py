@@ -25,6 +25,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from roteiro.engine.backend import State
+
 _LOG = logging.getLogger("roteiro.engine")
 _MAGIC: Final = b"roteiro prefix 1\n"
 _SUFFIX: Final = ".prefix"
@@ -105,7 +107,7 @@ class Shelf:
             return None
         return data
 
-    def keep(self, model: str, tokens: Sequence[int], data: bytes | bytearray, kind: SnapshotKind) -> None:
+    def keep(self, model: str, tokens: Sequence[int], data: State, kind: SnapshotKind) -> None:
         """Write a state that is not there yet, in the background; `data` must not change any more."""
         held, known = tuple(tokens), self._known()
         path = self._folder / f"{_name(model, self._build, held)}.{kind}{_SUFFIX}"
@@ -208,7 +210,7 @@ class Shelf:
                 _LOG.info("kept prefix removed path=%s: %r", path.name, error)
                 _remove(path)
 
-    def _write(self, entry: Shelved, data: bytes | bytearray, older: Sequence[Path]) -> None:
+    def _write(self, entry: Shelved, data: State, older: Sequence[Path]) -> None:
         """Writer's thread: make room, write beside, put in place, and remove what it stands for too."""
         began = time.perf_counter()
         head = _head_bytes(entry, self._build, data)
@@ -273,7 +275,7 @@ def _name(model: str, build: str, tokens: Sequence[int]) -> str:
     return hashlib.blake2b(seed, digest_size=_DIGEST_BYTES).hexdigest()
 
 
-def _head_bytes(entry: Shelved, build: str, data: bytes | bytearray) -> bytes:
+def _head_bytes(entry: Shelved, build: str, data: State) -> bytes:
     facts = {
         "build": build,
         "model": entry.model,
@@ -285,7 +287,7 @@ def _head_bytes(entry: Shelved, build: str, data: bytes | bytearray) -> bytes:
     return _MAGIC + json.dumps(facts).encode() + b"\n" + array("i", entry.tokens).tobytes()
 
 
-def _digest(entry: Shelved, build: str, data: bytes | bytearray) -> str:
+def _digest(entry: Shelved, build: str, data: State) -> str:
     said = json.dumps([build, entry.model, entry.kind, len(entry.tokens), len(data)]).encode()
     found = hashlib.blake2b(said, digest_size=_DIGEST_BYTES)
     found.update(array("i", entry.tokens).tobytes())

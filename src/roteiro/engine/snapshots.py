@@ -12,6 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from roteiro.engine.backend import State
 from roteiro.engine.session import common_prefix
 from roteiro.engine.shelf import Shelf, SnapshotKind, superseded
 
@@ -32,7 +33,7 @@ class Snapshot:
 
     model: str
     tokens: tuple[int, ...]
-    data: bytes | bytearray
+    data: State
     kind: SnapshotKind
     last_used: float
 
@@ -104,7 +105,7 @@ class SnapshotStore:
         self,
         model: str,
         tokens: Sequence[int],
-        data: bytes | bytearray,
+        data: State,
         kind: SnapshotKind,
         now: float,
     ) -> bool:

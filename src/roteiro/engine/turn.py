@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from roteiro.engine.backend import Context, Interrupted
+from roteiro.engine.backend import Context, Interrupted, State
 from roteiro.engine.decode import Sequence, generate, prefill
 from roteiro.engine.divergence import divergence
 from roteiro.engine.meter import Meter
@@ -81,7 +82,10 @@ def _save_last_prompt(model: str, session: Session, snapshots: SnapshotStore) ->
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """See the module's docstring. `run` is called once."""
+    """See the module's docstring. `run` is called once.
+
+    `copied` is the state of what the session holds, while that is what was copied from another one.
+    """
 
     pool: Pool
     snapshots: SnapshotStore
@@ -93,6 +97,7 @@ class Turn:
     clock: Callable[[], float]
     note: str = ""
     same_conversation: bool = False
+    copied: State | None = None
 
     def run(self, progress: Callable[[], bool]) -> GenerationFinished:
         """Generate, and answer the last event.
@@ -214,16 +219,22 @@ class Turn:
 
     def _fork(self, resident: Resident, session: Session, source: Session, keep: int) -> None:
         """Copy what another conversation shares with this one; start over where that fails."""
-        tokens = source.tokens
-        if len(tokens) > max(self.plan.start, 4 * keep) or source.context is None:
+        assert source.context is not None
+        in_parts = resident.model.facts.memory == "attention"
+        held = keep if in_parts else len(source.tokens)
+        if held > max(self.plan.start, 4 * keep):
             # The copy carries all of the source before it is cut: not worth a window that large.
             self._continue(resident, session, 0)
             self.note = f"shares {keep} tokens with a session too long to copy"
             return
-        data = source.context.save()
-        context = self._fitting(resident, session, len(tokens))
+        # Both mostly wait for fresh memory, so the one is done beside the other.
+        with ThreadPoolExecutor(1) as beside:
+            copy = beside.submit(source.context.save, keep if in_parts else None)
+            context = self._fitting(resident, session, held)
+            data = copy.result()
         if context.restore(data) and context.trim(keep):
-            session.tokens = tokens[:keep]
+            session.tokens = source.tokens[:keep]
+            self.copied = data if held == keep else None
             return
         self._clear(session)
         self.note = "the shared prefix could not be copied"
@@ -324,11 +335,12 @@ class Turn:
 
         def save(position: int) -> None:
             if self.snapshots.wants(model, prompt[:position]):
-                state = sequence.context.save()
+                state = sequence.context.save() if self.copied is None else self.copied
                 self.snapshots.add(model, prompt[:position], state, kinds[position], self.clock())
 
         if (held := len(sequence.session.tokens)) in kinds:
             save(held)
+        self.copied = None
         prefill(sequence, self.steering, cuts=kinds.keys(), at_cut=save)
 
     def _grow(self, resident: Resident, session: Session) -> bool:

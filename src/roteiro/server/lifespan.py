@@ -25,9 +25,12 @@ class Mounted(Protocol):
 
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Start what is mounted; free everything at the end. Weights wait for their first use."""
+    """Start what is mounted; free everything at the end. Weights wait for their first use.
+
+    `app.state.warming` is the task that gets ready what the first request would wait for.
+    """
     logger.debug("application_started")
-    warming = asyncio.get_running_loop().create_task(app.state.runtime.warm())
+    app.state.warming = warming = asyncio.get_running_loop().create_task(app.state.runtime.warm())
     try:
         async with AsyncExitStack() as stack:
             for mounted in app.state.mounts.values():

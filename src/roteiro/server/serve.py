@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -132,9 +133,13 @@ def serve(
         timeout_graceful_shutdown=GRACE_SECONDS,
         h11_max_incomplete_event_size=HEAD_BYTES,
     )
+
+    def started() -> None:
+        _announce(listening, runtime, announce, keyed=bool(keys))
+        app.state.warming.add_done_callback(spare_collector)
+
     try:
-        server = Server(config, lambda: _announce(listening, runtime, announce, keyed=bool(keys)))
-        run(server, listening)
+        run(Server(config, started), listening)
     finally:
         listening.close()
 
@@ -149,6 +154,17 @@ def run(server: uvicorn.Server, listening: Listening) -> None:
         factory = importlib.import_module("uvloop").new_event_loop
     with asyncio.Runner(loop_factory=factory) as runner:
         runner.run(server.serve(sockets=list(listening.sockets)))
+
+
+def spare_collector(_warm: object = None) -> None:
+    """Take what is in memory now, and stays, out of the garbage collector's sight.
+
+    Looking through it (all modules, a vocabulary of 150,000 tokens) stopped every thread for 80 ms, in the
+    middle of a request.
+    """
+    gc.collect()
+    gc.freeze()
+    logger.debug("garbage collector spared objects=%d", gc.get_freeze_count())
 
 
 def no_cut_requests(record: logging.LogRecord) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fakes.engines import MIB, ask, collect, finished, make_engine, make_record, say, text_of
-from roteiro.engine.backend import ModelFacts
+from roteiro.engine.backend import MemoryKind, ModelFacts
 from roteiro.engine.scripted import Behaviour, Reply
 from roteiro.engine.session import Session, choose_session, common_prefix
 
@@ -102,6 +102,56 @@ async def test_a_pin_to_another_slot_copies_the_live_state(tmp_path: Path) -> No
     assert (end.slot, end.timings.cache_n) == (1, 50)
     again = await say(engine, record, "y" * 50, id_slot=0)
     assert again.timings.cache_n == 49
+    await engine.aclose()
+
+
+@pytest.mark.parametrize("memory", ["attention", "swa"])
+async def test_what_is_shared_with_a_long_session_is_copied_alone(tmp_path: Path, memory: MemoryKind) -> None:
+    engine, _ = make_engine(behaviour=Behaviour(memory=memory, n_swa=20_000))
+    record = make_record(tmp_path, window=20_000)
+    await say(engine, record, "p" * 300 + "x" * 15_000, id_slot=0)
+    end = await say(engine, record, "p" * 300 + "another", id_slot=1)
+    sessions = engine.state().models[0].sessions
+    if memory == "attention":
+        assert end.timings.cache_n == 300
+        assert sessions[1].allocated < 15_000 < sessions[0].allocated
+    else:
+        # All of it would have to be copied before it is cut.
+        assert (end.timings.cache_n, end.reuse_note) == (
+            0,
+            "shares 300 tokens with a session too long to copy",
+        )
+    again = await say(engine, record, "p" * 300 + "x" * 15_000, id_slot=0)
+    assert again.timings.prompt_n == 1
+    await engine.aclose()
+
+
+async def test_a_copy_is_also_what_is_kept_of_a_preamble(tmp_path: Path) -> None:
+    engine, backend = make_engine(prefix_cache_bytes=MIB)
+    record = make_record(tmp_path)
+    await say(engine, record, "p" * 600 + "a first question")
+    second = await say(engine, record, "p" * 600 + "the second question")
+    assert (second.timings.cache_n, backend.saves) == (600, 1)
+    third = await say(engine, record, "p" * 600 + "one more question")
+    assert third.reuse_note == "restored 600 tokens (preamble snapshot)"
+    assert backend.saves == 1
+    assert backend.prompts[-1] == "p" * 600 + "one more question"
+    await engine.aclose()
+
+
+async def test_a_copy_that_fails_is_not_kept_as_a_preamble(tmp_path: Path) -> None:
+    behaviour = Behaviour()
+    engine, backend = make_engine(behaviour=behaviour, prefix_cache_bytes=MIB)
+    record = make_record(tmp_path)
+    await say(engine, record, "p" * 600 + "a first question")
+    behaviour.refuse_restore = True
+    second = await say(engine, record, "p" * 600 + "the second question")
+    assert (second.timings.cache_n, second.reuse_note) == (0, "the shared prefix could not be copied")
+    # It was saved when it had been evaluated.
+    assert backend.saves == 2
+    behaviour.refuse_restore = False
+    third = await say(engine, record, "p" * 600 + "one more question")
+    assert third.reuse_note == "restored 600 tokens (preamble snapshot)"
     await engine.aclose()
 
 

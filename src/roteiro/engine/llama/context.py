@@ -14,10 +14,12 @@ from roteiro.engine.llama.binding import LOG, C
 from roteiro.errors import DecodeFailed, LoadFailed
 
 if TYPE_CHECKING:
-    from roteiro.engine.backend import FloatArray
+    from roteiro.engine.backend import FloatArray, State
 
 _NO_ROOM = 1
 _ABORTED = 2
+# The one that is evaluated, and the one that a part of it is saved through.
+_SEQUENCE, _PART = 0, 1
 # llama.cpp asks its abort callback thousands of times a decode, from a compute thread: a Python function
 # would take the interpreter's lock each time. `strlen` of a byte string is a native predicate with the same
 # shape: 0 while the first byte is 0, 1 when it is not.
@@ -27,9 +29,12 @@ _STRLEN = ctypes.cast(ctypes.CDLL(None).strlen, ctypes.c_void_p).value
 class LlamaContext:
     """See the module's docstring. Sizes are read back: the library rounds what was asked for."""
 
-    def __init__(self, model: Any, n_vocab: int, options: ContextOptions) -> None:
+    def __init__(
+        self, model: Any, n_vocab: int, options: ContextOptions, *, saves_parts: bool = False
+    ) -> None:
         LOG.clear()
-        self.native: Any = C.llama_init_from_model(model, _params(options))
+        self._saves_parts = saves_parts
+        self.native: Any = C.llama_init_from_model(model, _params(options, saves_parts=saves_parts))
         if not self.native:
             raise LoadFailed(
                 f"llama.cpp could not make a context of {options.n_ctx} tokens: {LOG.complaints()}.",
@@ -54,9 +59,9 @@ class LlamaContext:
             ctypes.cast(self._flag, ctypes.c_void_p),
         )
 
-    def decode(self, tokens: Sequence[int], *, position: int, logits: bool, seq: int = 0) -> None:
-        """Evaluate tokens of one sequence."""
-        self._fill(0, tokens, position, seq)
+    def decode(self, tokens: Sequence[int], *, position: int, logits: bool) -> None:
+        """Evaluate tokens."""
+        self._fill(0, tokens, position, _SEQUENCE)
         self._output[len(tokens) - 1] = logits
         self._run(len(tokens))
 
@@ -74,42 +79,42 @@ class LlamaContext:
             self._view = (address, view)
         return self._view[1]
 
-    def trim(self, length: int, *, seq: int = 0) -> bool:
-        """Keep the first `length` positions of a sequence."""
+    def trim(self, length: int) -> bool:
+        """Keep the first `length` positions."""
         if not self._memory:
             return length == 0
         start = length if length > 0 else -1
-        return bool(C.llama_memory_seq_rm(self._memory, seq, start, -1))
+        return bool(C.llama_memory_seq_rm(self._memory, _SEQUENCE, start, -1))
 
-    def first_position(self, *, seq: int = 0) -> int:
+    def first_position(self) -> int:
         """The smallest position held."""
-        return int(C.llama_memory_seq_pos_min(self._memory, seq)) if self._memory else -1
+        return int(C.llama_memory_seq_pos_min(self._memory, _SEQUENCE)) if self._memory else -1
 
-    def last_position(self, *, seq: int = 0) -> int:
+    def last_position(self) -> int:
         """The largest position held."""
-        return int(C.llama_memory_seq_pos_max(self._memory, seq)) if self._memory else -1
+        return int(C.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) if self._memory else -1
 
-    def save(self, *, seq: int = 0) -> bytearray:
-        """A copy of the sequence's whole state."""
-        size = C.llama_state_seq_get_size_ext(self.native, seq, 0)
-        data = bytearray(size)
-        view = (ctypes.c_uint8 * size).from_buffer(data)
-        written = C.llama_state_seq_get_data_ext(self.native, view, size, seq, 0)
-        del view
-        if written == 0:
-            raise DecodeFailed(f"llama.cpp could not copy a state of {size} bytes.")
-        del data[written:]
-        return data
+    def save(self, length: int | None = None) -> bytearray:
+        """A copy of the state, or of its first `length` positions."""
+        if length is None:
+            return self._copied(_SEQUENCE)
+        assert self._saves_parts, "a part of this memory cannot be saved"
+        # The beginning becomes a second sequence over the same cells: nothing is moved for it.
+        C.llama_memory_seq_cp(self._memory, _SEQUENCE, _PART, 0, length)
+        try:
+            return self._copied(_PART)
+        finally:
+            C.llama_memory_seq_rm(self._memory, _PART, -1, -1)
 
-    def restore(self, data: bytes | bytearray, *, seq: int = 0) -> bool:
-        """Put a saved state in place of the sequence's own."""
-        self.trim(0, seq=seq)
+    def restore(self, data: State) -> bool:
+        """Put a saved state in place of what is held."""
+        self.trim(0)
         array = ctypes.c_uint8 * len(data)
         copied = isinstance(data, bytes)
         view = array.from_buffer_copy(data) if copied else array.from_buffer(data)
-        read = C.llama_state_seq_set_data_ext(self.native, view, len(data), seq, 0)
+        read = C.llama_state_seq_set_data_ext(self.native, view, len(data), _SEQUENCE, 0)
         if read == 0:
-            self.trim(0, seq=seq)
+            self.trim(0)
         return bool(read)
 
     def embed(self, inputs: Sequence[Sequence[int]]) -> list[FloatArray]:
@@ -153,6 +158,17 @@ class LlamaContext:
 
     # ---------------------------------------------------------------------------------------------
 
+    def _copied(self, seq: int) -> bytearray:
+        size = C.llama_state_seq_get_size_ext(self.native, seq, 0)
+        data = bytearray(size)
+        view = (ctypes.c_uint8 * size).from_buffer(data)
+        written = C.llama_state_seq_get_data_ext(self.native, view, size, seq, 0)
+        del view
+        if written == 0:
+            raise DecodeFailed(f"llama.cpp could not copy a state of {size} bytes.")
+        del data[written:]
+        return data
+
     def _fill(self, start: int, tokens: Sequence[int], position: int, seq: int) -> None:
         token, pos, seq_id, output = self._token, self._pos, self._seq_id, self._output
         for offset, value in enumerate(tokens):
@@ -178,19 +194,20 @@ class LlamaContext:
         )
 
 
-def _params(options: ContextOptions) -> Any:
+def _params(options: ContextOptions, *, saves_parts: bool) -> Any:
     params = C.llama_context_default_params()
     params.n_ctx = options.n_ctx
     params.n_batch = params.n_ubatch = options.n_batch
     params.n_threads = params.n_threads_batch = options.threads
-    params.n_seq_max = options.sequences
+    params.n_seq_max = sequences = options.sequences + saves_parts
     params.embeddings = options.embeddings
     if not options.embeddings:
-        # One row of logits at a time. Room for a row a batch token would take 40 MiB more for a vocabulary
+        # One row of logits a sequence. Room for a row a batch token would take 40 MiB more for a vocabulary
         # of 49,152 and 125 MiB more for one of 151,936, at batches of 256.
-        params.n_outputs_max = 1
+        params.n_outputs_max = sequences
     # A window's worth of memory for sliding-window layers; a cut outside it starts over (see session).
     params.swa_full = False
-    # The sequences of an embedding batch have very different lengths: one pool for all.
-    params.kv_unified = options.sequences > 1
+    # The sequences of an embedding batch have very different lengths, and a part shares cells with the
+    # sequence that it is a part of: one pool for all.
+    params.kv_unified = sequences > 1
     return params

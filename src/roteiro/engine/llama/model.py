@@ -33,7 +33,8 @@ class LlamaModel:
 
     def open_context(self, options: ContextOptions) -> LlamaContext:
         """A context over this model."""
-        return LlamaContext(self._model, self.vocabulary.facts.n_vocab, options)
+        parts = self.facts.memory == "attention" and options.sequences == 1
+        return LlamaContext(self._model, self.vocabulary.facts.n_vocab, options, saves_parts=parts)
 
     def open_sampler(self, options: SamplerOptions) -> LlamaSampler:
         """A sampler over this model's vocabulary."""
