@@ -339,9 +339,12 @@ class DecodeFailed(EngineError):
 
 
 class EngineClosed(EngineError):
-    """Raised to requests that are in the engine when it is stopped."""
+    """Raised to requests that are in the engine when it is stopped, and to those that come later."""
 
     code = "engine_closed"
+
+    def __init__(self) -> None:
+        super().__init__("The server is stopping.", hint="Send the request again once it is back.")
 
 
 class ReaderTooSlow(EngineError):

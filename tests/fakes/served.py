@@ -114,10 +114,10 @@ def running(runtime: Runtime, addr: str = "127.0.0.1:0") -> Iterator[tuple[Serve
         lifespan="on",
         log_config=None,
         access_log=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=4,
     )
     started = threading.Event()
-    server = Server(config, started.set)
+    server = Server(config, announce=started.set, end_requests=runtime.engine.end_requests)
     thread = threading.Thread(target=lambda: run(server, listening), daemon=True)
     thread.start()
     try:

@@ -415,17 +415,34 @@ def test_a_stop_lets_running_requests_finish(tmp_path: Path) -> None:
     assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
 
 
-def test_a_stop_does_not_wait_for_ever(tmp_path: Path) -> None:
+def test_a_stop_does_not_wait_for_ever_and_tells_whoever_is_there(tmp_path: Path) -> None:
     endless = Reply(text="z", end=False, token_delay_s=0.05)
-    with serving(tmp_path, [endless]) as served, served.client() as client:
-        with client.stream("POST", URL, json=ask(stream=True)) as reply:
-            lines = reply.iter_lines()
-            next(lines)
-            began = time.monotonic()
+    with serving(tmp_path, [endless] * 3) as served, served.client() as client:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            with client.stream("POST", URL, json=ask(stream=True)) as reply:
+                lines = reply.iter_lines()
+                next(lines)
+                queued = pool.submit(client.post, URL, json=ask())
+                until(lambda: served.runtime.engine.state().queued == 1)
+                began = time.monotonic()
+                served.server.handle_exit(15, None)
+                events = events_of("\n\n".join(lines))
+                assert time.monotonic() - began < 6
+            answer = queued.result(5)
+    assert events[-1]["error"]["code"] == "engine_closed"
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "engine_closed")
+    assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
+
+
+@pytest.mark.parametrize("behaviour", [Behaviour(batch_delay_s=0.3, n_batch=2), Behaviour(load_delay_s=8)])
+def test_a_stop_answers_an_unstreamed_request_that_runs(tmp_path: Path, behaviour: Behaviour) -> None:
+    with serving(tmp_path, behaviour=behaviour) as served, served.client() as client:
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            running = pool.submit(client.post, URL, json=ask("a prompt of some tokens " * 20))
+            until(served.busy)
             served.server.handle_exit(15, None)
-            with pytest.raises(httpx.TransportError):
-                list(lines)
-            assert time.monotonic() - began < 6
+            answer = running.result(6)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "engine_closed")
     assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
 
 

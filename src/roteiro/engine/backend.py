@@ -50,7 +50,7 @@ class Alive:
         self._lock.acquire()
         if self._ended:
             self._lock.release()
-            raise EngineClosed("The engine is stopped.", hint="Start the server again.")
+            raise EngineClosed
 
     def __exit__(self, *_error: object) -> None:
         self._lock.release()

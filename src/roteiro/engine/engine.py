@@ -30,7 +30,13 @@ from roteiro.engine.steering import Cancelled, Steering
 from roteiro.engine.turn import Turn, identity_of, save_before_close, save_last_prompts
 from roteiro.engine.vocabulary import VocabularyCache, VocabularyHandle
 from roteiro.engine.worker import EngineThread
-from roteiro.errors import ContextOverflow, InvalidRequest, ModelTooLarge, ModelUnusable
+from roteiro.errors import (
+    ContextOverflow,
+    EngineClosed,
+    InvalidRequest,
+    ModelTooLarge,
+    ModelUnusable,
+)
 from roteiro.modelstore.record import ModelRecord
 
 _LOG = logging.getLogger("roteiro.engine")
@@ -227,13 +233,17 @@ class Engine:
         finally:
             self._release(ticket)
 
-    async def aclose(self) -> None:
-        """Cancel what runs, refuse what waits, free everything. Idempotent."""
+    def end_requests(self) -> None:
+        """Let what runs and what waits fail with `EngineClosed`, and whatever comes after it. Idempotent."""
         self._lock.close()
+        for steering in self._running:
+            steering.end()
+
+    async def aclose(self) -> None:
+        """`end_requests`, then free everything. Idempotent."""
+        self.end_requests()
         if self._idle_timer is not None:
             self._idle_timer.cancel()
-        for steering in list(self._running):
-            steering.cancel()
         await self._thread.aclose(self._free_everything)
 
     # ---------------------------------------------------------------------------------------------
@@ -311,6 +321,10 @@ class Engine:
             begin()
             self._sleeping = False
             return await self._run_admitted(record, steering, job)
+        except (Cancelled, Interrupted) as error:
+            if steering.ended:
+                raise EngineClosed from error
+            raise
         finally:
             self._loading = None
             self._running.discard(steering)

@@ -60,7 +60,7 @@ class FairLock:
             EngineClosed: the lock was closed before it was granted.
         """
         if self._closed:
-            raise EngineClosed("The engine is stopping.", hint="Start the server again.")
+            raise EngineClosed
         ticket = Ticket(self, client, on_position)
         if self._holder is None and not self._waiting:
             self._holder = ticket
@@ -86,9 +86,7 @@ class FairLock:
         self._closed = True
         for ticket in self._order():
             if not ticket.granted.done():
-                ticket.granted.set_exception(
-                    EngineClosed("The engine is stopping.", hint="Start the server again.")
-                )
+                ticket.granted.set_exception(EngineClosed())
         self._waiting.clear()
 
     # ---------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ class Steering:
         self.cancelled = False
         self.stopped = False
         self.stalled = False
+        self.ended = False
         self.delivered = 0
         self.channel: Channel[GenerationEvent] | None = None
         self._jobs = jobs
@@ -51,6 +52,11 @@ class Steering:
         if (context := self._context) is not None:
             context.interrupt()
         self._release()
+
+    def end(self) -> None:
+        """As `cancel`, but the reader is there and is to be told."""
+        self.ended = True
+        self.cancel()
 
     def stop(self) -> None:
         """Finish in order, as if the chunks delivered so far were all."""

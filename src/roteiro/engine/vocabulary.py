@@ -142,7 +142,7 @@ class VocabularyCache:
         lock = self._loading.setdefault(record.id, asyncio.Lock())
         async with lock:
             if self._closed:
-                raise EngineClosed("The engine is stopped.", hint="Start the server again.")
+                raise EngineClosed
             signature = await self._signature(record)
             handle = self._handles.get(record.id)
             if handle is None or handle.signature != signature:

@@ -64,7 +64,7 @@ class EngineThread:
         job = _Job(function)
         with self._condition:
             if self._closed:
-                raise EngineClosed("The engine is stopped.", hint="Start the server again.")
+                raise EngineClosed
             (self._short if short else self._long).append(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)

@@ -10,10 +10,12 @@ import contextlib
 import gc
 import importlib
 import logging
+import math
 import os
 from asyncio import Transport
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from socket import socket
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -32,8 +34,11 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("roteiro.server")
 
-GRACE_SECONDS = 10
+GRACE_SECONDS = 8
 """How long running requests may go on after the server was asked to stop."""
+LAST_WORDS_SECONDS = 1.5
+"""How long they then have to tell their clients; together less than the 10 s after which containers are
+killed."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than the idle time of clients' pools, so that it is they who close idle connections."""
 HEADER_SECONDS = 20.0
@@ -80,15 +85,27 @@ class Protocol(H11Protocol):
 class Server(uvicorn.Server):
     """uvicorn's server with our stop: the first signal ends it gracefully with exit 0, the second at once."""
 
-    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, *, announce: Callable[[], None], end_requests: Callable[[], None]
+    ) -> None:
         super().__init__(config)
         self._announce = announce
+        self._end_requests = end_requests
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, then say where."""
         await super().startup(sockets)  # type: ignore[arg-type]
         if self.started:
             self._announce()
+
+    async def shutdown(self, sockets: list[socket] | None = None) -> None:
+        """Let requests finish, then let them say that they cannot; uvicorn would cut them off."""
+        grace = (self.config.timeout_graceful_shutdown or 0) - LAST_WORDS_SECONDS
+        ending = asyncio.get_running_loop().call_later(grace, self._end_requests)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            ending.cancel()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Not passed on to uvicorn's own handler, which would raise the signal again at the end."""
@@ -130,7 +147,7 @@ def serve(
         server_header=False,
         proxy_headers=False,  # nobody may claim another address with a header
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=GRACE_SECONDS,
+        timeout_graceful_shutdown=math.ceil(GRACE_SECONDS + LAST_WORDS_SECONDS),
         h11_max_incomplete_event_size=HEAD_BYTES,
     )
 
@@ -139,7 +156,8 @@ def serve(
         app.state.warming.add_done_callback(spare_collector)
 
     try:
-        run(Server(config, started), listening)
+        end_requests = runtime.engine.end_requests
+        run(Server(config, announce=started, end_requests=end_requests), listening)
     finally:
         listening.close()
 

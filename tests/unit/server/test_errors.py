@@ -118,6 +118,7 @@ def test_every_leaf_can_be_told() -> None:
         errors.ContextOverflow: lambda: errors.ContextOverflow(prompt_tokens=1, n_ctx=1),
         errors.ModelTooLarge: lambda: errors.ModelTooLarge("m", needed=2, budget=1),
         errors.AmbiguousName: lambda: errors.AmbiguousName("n", ["a", "b"]),
+        errors.EngineClosed: errors.EngineClosed,
         errors.NodeNotFound: lambda: errors.NodeNotFound("n"),
     }
     for leaf in LEAVES:
