@@ -10,7 +10,7 @@ import asyncio
 import weakref
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TypeVar
 
 from roteiro.engine.backend import Backend, Vocabulary, VocabularyFacts
@@ -20,16 +20,26 @@ from roteiro.errors import EngineClosed, InvalidRequest, ModelUnusable
 from roteiro.modelstore.record import ModelRecord
 
 T = TypeVar("T")
+Part = tuple[str, bool]
+"""A text, and whether control tokens in it are such."""
+
+# Characters of parts whose tokens are kept: the messages of a few long conversations, about 10 MB.
+_KEPT_CHARACTERS = 1_000_000
 
 
 class VocabularyHandle:
-    """Tokenises for one model; every call is a short job on the engine thread."""
+    """Tokenises for one model; every call is a short job on the engine thread.
+
+    A conversation sends all its messages each turn, so the tokens of the last parts are kept: only what is
+    new costs time, or has to wait for a batch that is being evaluated.
+    """
 
     def __init__(self, vocabulary: Vocabulary, signature: Signature, thread: EngineThread) -> None:
         self.facts: VocabularyFacts = vocabulary.facts
         self.signature = signature
         self._vocabulary = vocabulary
         self._thread = thread
+        self._kept = KeptParts(_KEPT_CHARACTERS)
         # The last holder may be anyone, so the native side is freed when nobody is left.
         self._finalizer = weakref.finalize(self, _close_soon, vocabulary, thread)
         self._finalizer.atexit = False
@@ -49,16 +59,16 @@ class VocabularyHandle:
             )
         )
 
-    async def tokenize_parts(self, parts: Sequence[tuple[str, bool]]) -> tuple[int, ...]:
-        """Token ids of (text, parse_special) parts one after the other, in one job."""
-
-        def job(vocabulary: Vocabulary) -> tuple[int, ...]:
-            tokens: list[int] = []
-            for text, special in parts:
-                tokens += _tokenize(vocabulary, text, add_special=False, parse_special=special)
-            return tuple(tokens)
-
-        return await self.run(job)
+    async def tokenize_parts(self, parts: Sequence[Part]) -> tuple[int, ...]:
+        """Token ids of (text, parse_special) parts one after the other, in one job at most."""
+        known = {part: tokens for part in parts if (tokens := self._kept.get(part)) is not None}
+        new = [part for part in dict.fromkeys(parts) if part not in known]
+        if new:
+            found = await self.run(lambda vocabulary: [_tokenize_part(vocabulary, part) for part in new])
+            for part, tokens in zip(new, found, strict=True):
+                known[part] = tokens
+                self._kept.add(part, tokens)
+        return tuple(chain.from_iterable(known[part] for part in parts))
 
     async def detokenize(self, tokens: Sequence[int], *, special: bool = True) -> str:
         """The text of tokens, invalid bytes as U+FFFD; `special` False leaves control tokens out.
@@ -110,6 +120,35 @@ class VocabularyHandle:
         """Free the native side now; used when the engine stops. Idempotent."""
         self._finalizer.detach()
         self._vocabulary.close()
+
+
+class KeptParts:
+    """Tokens of the parts that were used last, up to a number of characters. Thread: event loop."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._parts: OrderedDict[Part, tuple[int, ...]] = OrderedDict()
+        self.characters = 0
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def get(self, part: Part) -> tuple[int, ...] | None:
+        """The tokens, if they are kept."""
+        tokens = self._parts.get(part)
+        if tokens is not None:
+            self._parts.move_to_end(part)
+        return tokens
+
+    def add(self, part: Part, tokens: tuple[int, ...]) -> None:
+        """Keep them, and let go of what was not used for the longest time."""
+        if part in self._parts or len(part[0]) > self._capacity:
+            return
+        self._parts[part] = tokens
+        self.characters += len(part[0])
+        while self.characters > self._capacity:
+            (text, _special), _tokens = self._parts.popitem(last=False)
+            self.characters -= len(text)
 
 
 class VocabularyCache:
@@ -186,6 +225,11 @@ class VocabularyCache:
         handle = await self._thread.run_short(job)
         self._every.add(handle)
         return handle
+
+
+def _tokenize_part(vocabulary: Vocabulary, part: Part) -> tuple[int, ...]:
+    text, special = part
+    return _tokenize(vocabulary, text, add_special=False, parse_special=special)
 
 
 def _tokenize(
