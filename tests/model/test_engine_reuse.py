@@ -162,18 +162,35 @@ async def test_what_two_conversations_share_is_copied_exactly_and_the_source_goe
 
 
 async def test_a_preamble_is_restored_whole_and_exactly(engine: Engine, record: ModelRecord) -> None:
-    preamble, question = tokens_of(7, 600), tokens_of(8, 40)
-    prompt = (*preamble, *question)
-    cold, _ = await run(engine, record, prompt, preamble=600)
+    preamble, questions = tokens_of(7, 600), (tokens_of(8, 40), tokens_of(17, 40))
+    cold, _ = await run(engine, record, (*preamble, *questions[0]), preamble=600)
     await run(engine, record, tokens_of(9, 50), cache_prompt=False)
-    warm, end = await run(engine, record, prompt, preamble=600)
-    assert "restored 600 tokens" in end.reuse_note
+    warm, end = await run(engine, record, (*preamble, *questions[1]), preamble=600)
+    assert "restored 600 tokens (preamble snapshot)" in end.reuse_note
     assert (end.timings.cache_n, end.timings.prompt_n) == (600, 40)
-    chunks = [*batches(preamble), question]
+    for answer, question in zip((cold, warm), questions, strict=True):
+        chunks = [*batches(preamble), question]
+        if record.id in ("swa", "recurrent"):
+            # Where nothing can be rewound, the state is also saved just before the answer opens.
+            chunks[-1:] = [question[:-4], question[-4:]]
+        assert answer == oracle(record, chunks, 12)
+
+
+async def test_a_part_of_what_was_saved_is_restored_exactly(engine: Engine, record: ModelRecord) -> None:
+    shared = tokens_of(60, 560)
+    await run(engine, record, (*shared, *tokens_of(61, 60)), 4)
+    await run(engine, record, tokens_of(62, 50), 4, cache_prompt=False)
+    other = tokens_of(63, 30)
+    answer, end = await run(engine, record, (*shared, *other), 8)
     if record.id in ("swa", "recurrent"):
-        # Where nothing can be rewound, the state is also saved just before the answer opens.
-        chunks[-1:] = [question[:-4], question[-4:]]
-    assert cold == warm == oracle(record, chunks, 12)
+        assert end.timings.cache_n == 0
+        parts = [*batches((*shared, *other)[:-4]), other[-4:]]
+    else:
+        assert (end.timings.cache_n, end.timings.prompt_n) == (560, 30)
+        assert "restored 560 tokens (turn snapshot)" in end.reuse_note
+        whole = batches((*shared, *tokens_of(61, 60)))
+        parts = [*whole[:-1], whole[-1][: 560 % len(whole[0])], other]
+    assert answer == oracle(record, parts, 8)
 
 
 async def test_a_boundary_is_learned_from_what_prompts_share(engine: Engine, record: ModelRecord) -> None:

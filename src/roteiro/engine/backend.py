@@ -100,6 +100,11 @@ class ModelFacts:
     can_generate: bool = True
     scalars: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def in_parts(self) -> bool:
+        """True where memory can be cut and saved at any position: each stands for itself."""
+        return self.memory == "attention"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:

@@ -22,12 +22,13 @@ from roteiro.engine.meter import Meter
 from roteiro.engine.pool import FileChanged, Pool
 from roteiro.engine.report import Outcome, picture, tally
 from roteiro.engine.request import GenerationRequest, Loading, Queued
+from roteiro.engine.saving import identity_of, save_all_sessions, save_session
 from roteiro.engine.shelf import Shelf
 from roteiro.engine.sizing import WindowPlan, kv_bytes_per_token, plan_window, window_of
 from roteiro.engine.snapshots import SnapshotStore
 from roteiro.engine.state import Counters, EngineState
 from roteiro.engine.steering import Cancelled, Steering
-from roteiro.engine.turn import Turn, identity_of, save_before_close, save_last_prompts
+from roteiro.engine.turn import Turn
 from roteiro.engine.vocabulary import VocabularyCache, VocabularyHandle
 from roteiro.engine.worker import EngineThread
 from roteiro.errors import (
@@ -105,7 +106,7 @@ class Engine:
             n_batch=self.prefill_batch,
             gpu_layers=options.gpu_layers,
             clock=clock,
-            before_close=save_before_close(self._snapshots, clock),
+            before_close=lambda resident, session: save_session(self._snapshots, resident, session, clock()),
         )
         self._vocabularies = VocabularyCache(
             backend, self._thread, capacity=options.vocabularies, admit=admit
@@ -257,7 +258,7 @@ class Engine:
 
     def _free_everything(self) -> None:
         if self._snapshots.outlives:
-            save_last_prompts(self._pool, self._snapshots)
+            save_all_sessions(self._pool, self._snapshots)
         self._pool.unload_all(keep_tokens=False)
         self._snapshots.close()
         self._vocabularies.close()

@@ -14,6 +14,9 @@ from roteiro.engine.backend import Context, ModelFacts
 
 # Copying a state costs about 20 ms for 1,000 tokens; fewer than this many are evaluated as quickly.
 FORK_FLOOR_TOKENS = 16
+# A saved state is brought in whole: of one with more than this many times the tokens that are kept, it is not
+# worth the window that it needs.
+_MOST_PARTS = 4
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -84,6 +87,19 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
         else:
             high = middle - 1
     return low
+
+
+def kept_prefix(held: Sequence[int], prompt: Sequence[int], *, in_parts: bool) -> int:
+    """How many tokens of a saved state a prompt can use; at least one is left to evaluate.
+
+    All or none, unless its memory can be cut (`in_parts`); and not where bringing in all of it to keep a
+    small part of it would cost more than the part.
+    """
+    most = len(prompt) - 1
+    if not in_parts:
+        return len(held) if len(held) <= most and list(prompt[: len(held)]) == list(held) else 0
+    keep = min(common_prefix(held, prompt), most)
+    return keep if len(held) <= _MOST_PARTS * keep else 0
 
 
 def usable_prefix(session: Session, prompt: Sequence[int], facts: ModelFacts) -> int:

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from roteiro.engine.backend import State
+from roteiro.engine.session import kept_prefix
 
 _LOG = logging.getLogger("roteiro.engine")
 _MAGIC: Final = b"roteiro prefix 1\n"
@@ -86,14 +87,17 @@ class Shelf:
         known = "unread" if self._entries is None else f"{len(self._entries)} entries"
         return f"<Shelf {known}, at most {self._budget / 2**20:.0f} MiB>"
 
-    def find(self, model: str, prompt: Sequence[int], *, longer_than: int) -> Shelved | None:
-        """The longest entry that is a proper prefix of the prompt and longer than what there is."""
+    def find(
+        self, model: str, prompt: Sequence[int], *, longer_than: int, in_parts: bool = False
+    ) -> Shelved | None:
+        """The entry of which the prompt can use most, and more than what there is; see `kept_prefix`."""
         best: Shelved | None = None
         for entry in self._known().values():
-            length = len(entry.tokens)
-            fits = entry.model == model and longer_than < length < len(prompt)
-            if fits and tuple(prompt[:length]) == entry.tokens:
-                best, longer_than = entry, length
+            if entry.model != model or len(entry.tokens) <= longer_than:
+                continue
+            keep = kept_prefix(entry.tokens, prompt, in_parts=in_parts)
+            if keep > longer_than:
+                best, longer_than = entry, keep
         return best
 
     def load(self, entry: Shelved) -> bytearray | None:

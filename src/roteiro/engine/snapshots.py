@@ -1,4 +1,4 @@
-"""The prefix cache: sequence states in host memory, restored whole at position 0 or not at all.
+"""The prefix cache: sequence states in host memory, restored whole at position 0, then cut where they can be.
 
 Two kinds: a *turn* is what a session held when it was about to be overwritten; a *preamble* is a prefix that
 prompts share (an agent's system prompt and tools). Preambles outlive turns. The budget is in bytes, and
@@ -11,9 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from roteiro.engine.backend import State
-from roteiro.engine.session import common_prefix
+from roteiro.engine.session import common_prefix, kept_prefix
 from roteiro.engine.shelf import Shelf, SnapshotKind, superseded
 
 _LOG = logging.getLogger("roteiro.engine")
@@ -23,6 +24,8 @@ FLOOR_TOKENS = 512
 _RECENT_PROMPTS = 4
 # Fewer new tokens than this after a shared prefix: a repeated prompt, not a common preamble.
 _LEAST_NEW_TOKENS = 8
+# A turn that is longer than a preamble by at most a quarter of it serves in its place.
+_LITTLE_MORE = 4
 # A token id kept in a tuple: the pointer; the ids themselves are mostly shared small integers.
 _TOKEN_BYTES = 8
 
@@ -41,6 +44,13 @@ class Snapshot:
     def size(self) -> int:
         """Bytes it takes in host memory."""
         return len(self.data) + _TOKEN_BYTES * len(self.tokens)
+
+
+class Found(NamedTuple):
+    """A snapshot, and how many of its first tokens the prompt can use."""
+
+    snapshot: Snapshot
+    keep: int
 
 
 class SnapshotStore:
@@ -71,28 +81,60 @@ class SnapshotStore:
         """Bytes held now."""
         return self._held
 
+    @property
+    def room(self) -> int:
+        """Bytes that an entry may take without driving out another."""
+        return self._budget - self._held
+
     def __len__(self) -> int:
         return len(self._entries)
 
-    def find(self, model: str, prompt: Sequence[int], now: float, *, longer_than: int = 0) -> Snapshot | None:
-        """The longest entry that is a proper prefix of the prompt, so that a token is left to evaluate.
+    def find(
+        self,
+        model: str,
+        prompt: Sequence[int],
+        now: float,
+        *,
+        longer_than: int = 0,
+        in_parts: bool = False,
+    ) -> Found | None:
+        """The entry of which the prompt can use most; see `kept_prefix`.
 
-        Shorter ones are of no use, and are not read from the disk: `longer_than` is what is live.
+        Of two that serve as well the shorter one is less to copy. What serves less than `longer_than`, which
+        is what is live, is of no use, and is not read from the disk.
         """
         best: Snapshot | None = None
-        for entry in self._entries:
-            length = len(entry.tokens)
-            longer = length > (len(best.tokens) if best is not None else longer_than)
-            if entry.model == model and longer and length < len(prompt):
-                best = entry if tuple(prompt[:length]) == entry.tokens else best
-        floor = len(best.tokens) if best is not None else longer_than
-        found = self._from_shelf(model, prompt, floor, now)
-        if found is None and best is not None and self._shelf is not None:
+        most = longer_than
+        for entry in sorted(self._entries, key=lambda one: len(one.tokens)):
+            if entry.model != model or len(entry.tokens) <= most:
+                continue
+            keep = kept_prefix(entry.tokens, prompt, in_parts=in_parts)
+            if keep > most:
+                best, most = entry, keep
+        shelved = self._from_shelf(model, prompt, most, now, in_parts=in_parts)
+        if shelved is not None:
+            best, most = shelved, kept_prefix(shelved.tokens, prompt, in_parts=in_parts)
+        elif best is not None and self._shelf is not None:
             self._shelf.touch(model, best.tokens)
-        found = found or best
-        if found is not None:
-            found.last_used = now
-        return found
+        if best is None:
+            return None
+        best.last_used = now
+        return Found(best, most)
+
+    def promote(self, model: str, tokens: Sequence[int]) -> bool:
+        """Make a preamble of a turn that begins with one and holds little more; False where there is none.
+
+        For memory that can be cut: there the turn serves in the preamble's place.
+        """
+        wanted = tuple(tokens)
+        for entry in self._entries:
+            little = len(wanted) <= len(entry.tokens) <= len(wanted) + len(wanted) // _LITTLE_MORE
+            if entry.model == model and little and entry.tokens[: len(wanted)] == wanted:
+                entry.kind = "preamble"
+                if self._shelf is not None:
+                    self._shelf.keep(model, entry.tokens, entry.data, entry.kind)
+                return True
+        return False
 
     def wants(self, model: str, tokens: Sequence[int]) -> bool:
         """Whether these tokens are worth saving: long enough, and not already in an entry."""
@@ -174,11 +216,13 @@ class SnapshotStore:
 
     # ---------------------------------------------------------------------------------------------
 
-    def _from_shelf(self, model: str, prompt: Sequence[int], floor: int, now: float) -> Snapshot | None:
-        """An entry on disk that is longer than `floor`, brought into memory."""
+    def _from_shelf(
+        self, model: str, prompt: Sequence[int], floor: int, now: float, *, in_parts: bool
+    ) -> Snapshot | None:
+        """An entry on disk that serves more than `floor` tokens, brought into memory."""
         if self._shelf is None:
             return None
-        while (found := self._shelf.find(model, prompt, longer_than=floor)) is not None:
+        while (found := self._shelf.find(model, prompt, longer_than=floor, in_parts=in_parts)) is not None:
             data = self._shelf.load(found)
             if data is None:
                 continue  # the shelf has forgotten it

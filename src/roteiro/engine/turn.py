@@ -1,7 +1,7 @@
 """One generation on the engine thread: pick a session, bring its prefix in, evaluate, generate, keep it.
 
 Owns the order of those steps and what is left behind when one fails or is cancelled. The policies are in
-`session`, `snapshots` and `sizing`; the token loop is `decode`. Thread: engine thread.
+`session`, `saving`, `snapshots` and `sizing`; the token loop is `decode`. Thread: engine thread.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from roteiro.engine.meter import Meter
 from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
 from roteiro.engine.sampling import resolve
+from roteiro.engine.saving import identity_of, places_to_save, save_session
 from roteiro.engine.session import Choice, Session, choose_session
-from roteiro.engine.shelf import SnapshotKind
 from roteiro.engine.sizing import WindowPlan, grown_size
-from roteiro.engine.snapshots import FLOOR_TOKENS, Snapshot, SnapshotStore
+from roteiro.engine.snapshots import Found, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
-from roteiro.errors import CapacityError, LoadFailed, ModelUnusable, RoteiroError
+from roteiro.errors import CapacityError, LoadFailed, ModelUnusable
 from roteiro.modelstore.record import ModelRecord
 
 _LOG = logging.getLogger("roteiro.engine")
@@ -31,53 +31,6 @@ _LOG = logging.getLogger("roteiro.engine")
 _RESTORE_GAIN_TOKENS = 32
 # The end of a prompt opens the answer, and a replayed turn is often rendered differently from there on.
 _PROMPT_TAIL_TOKENS = 8
-# Where a state that cannot be rewound is saved: before the tokens that open the answer.
-_TURN_CUT_TOKENS = 4
-
-
-def identity_of(record: ModelRecord) -> str:
-    """What a snapshot of a model is bound to: the bytes of its file."""
-    identity = record.identity
-    return f"{record.id} {identity.sha256} {identity.size} {identity.mtime_ns}"
-
-
-def save_before_close(
-    snapshots: SnapshotStore, clock: Callable[[], float]
-) -> Callable[[Resident, Session], None]:
-    """What a pool does with a session that is about to lose its tokens: keep its state as a turn."""
-
-    def save(resident: Resident, session: Session) -> None:
-        context, model = session.context, identity_of(resident.record)
-        if context is not None and not session.busy and snapshots.wants(model, session.tokens):
-            snapshots.add(model, session.tokens, context.save(), "turn", clock())
-
-    return save
-
-
-def save_last_prompts(pool: Pool, snapshots: SnapshotStore) -> None:
-    """Keep the state of every session up to where its last answer opens, before the server stops.
-
-    An answer comes back as its client writes it, which need not be token by token what the model wrote; up
-    to there the conversation that goes on is the same. Memory that cannot be cut has been saved there.
-    """
-    for resident in pool.residents:
-        if resident.model.facts.memory != "attention":
-            continue
-        for session in sorted(resident.sessions, key=lambda one: one.last_used):
-            try:
-                _save_last_prompt(identity_of(resident.record), session, snapshots)
-            except (RoteiroError, MemoryError) as error:
-                _LOG.warning("session not saved slot=%d: %r", session.slot, error)
-
-
-def _save_last_prompt(model: str, session: Session, snapshots: SnapshotStore) -> None:
-    end = session.prompt_tokens - _TURN_CUT_TOKENS
-    context, tokens = session.context, session.tokens[:end]
-    if context is None or end > len(session.tokens) or not snapshots.wants(model, tokens):
-        return
-    if context.trim(end):
-        snapshots.add(model, tokens, context.save(), "turn", session.last_used)
-    session.close()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,17 +96,17 @@ class Turn:
         """Choose a session and bring as much of the prompt into it as can be had."""
         choice = self._choose(resident)
         session, source = choice.session, choice.source
-        snapshot = self._snapshot(choice)
+        found = self._snapshot(resident, choice)
         held_before = len(session.tokens)
-        if not self.same_conversation or snapshot is not None:
+        if not self.same_conversation or found is not None:
             self._save_lost(resident, session, choice)
         session.busy = True
         session.served = True
         if source is not None:
             source.busy = True
         try:
-            if snapshot is not None:
-                self._restore(resident, session, snapshot)
+            if found is not None:
+                self._restore(resident, session, found)
             elif source is not None:
                 self._fork(resident, session, source, choice.keep)
             else:
@@ -186,7 +139,7 @@ class Turn:
         oldest = min(sessions, key=lambda one: (bool(one.tokens), one.last_used, one.slot))
         return Choice(session=oldest, how="fresh")
 
-    def _snapshot(self, choice: Choice) -> Snapshot | None:
+    def _snapshot(self, resident: Resident, choice: Choice) -> Found | None:
         """A saved prefix that is worth more than what is live."""
         if not self.request.cache_prompt:
             return None
@@ -197,20 +150,22 @@ class Turn:
             self.request.prompt,
             self.clock(),
             longer_than=choice.keep + gain - 1,
+            in_parts=resident.model.facts.in_parts,
         )
 
     def _save_lost(self, resident: Resident, session: Session, choice: Choice) -> None:
         """Save a session that is about to be overwritten by another conversation."""
         pinned_rewrite = choice.how == "continue" and choice.keep == len(session.tokens)
         if session.context is not None and session.tokens and not pinned_rewrite:
-            save_before_close(self.snapshots, self.clock)(resident, session)
+            save_session(self.snapshots, resident, session, self.clock())
 
-    def _restore(self, resident: Resident, session: Session, snapshot: Snapshot) -> None:
-        """Bring a saved prefix in, whole; start over where that fails."""
+    def _restore(self, resident: Resident, session: Session, found: Found) -> None:
+        """Bring a saved prefix in, whole, and cut it; start over where that fails."""
+        snapshot, keep = found
         context = self._fitting(resident, session, len(snapshot.tokens))
-        if context.restore(snapshot.data):
-            session.tokens = list(snapshot.tokens)
-            self.note = f"restored {len(snapshot.tokens)} tokens ({snapshot.kind} snapshot)"
+        if context.restore(snapshot.data) and context.trim(keep):
+            session.tokens = list(snapshot.tokens[:keep])
+            self.note = f"restored {keep} tokens ({snapshot.kind} snapshot)"
             return
         _LOG.warning("snapshot could not be restored tokens=%d", len(snapshot.tokens))
         self.snapshots.discard(snapshot)
@@ -220,7 +175,7 @@ class Turn:
     def _fork(self, resident: Resident, session: Session, source: Session, keep: int) -> None:
         """Copy what another conversation shares with this one; start over where that fails."""
         assert source.context is not None
-        in_parts = resident.model.facts.memory == "attention"
+        in_parts = resident.model.facts.in_parts
         held = keep if in_parts else len(source.tokens)
         if held > max(self.plan.start, 4 * keep):
             # The copy carries all of the source before it is cut: not worth a window that large.
@@ -320,25 +275,20 @@ class Turn:
 
     def _prefill(self, resident: Resident, sequence: Sequence) -> None:
         """Evaluate the prompt, saving what later prompts may share on the way."""
-        prompt, model = self.request.prompt, identity_of(self.record)
-        kinds: dict[int, SnapshotKind] = {}
-        if self.request.cache_prompt:
-            held, declared = len(sequence.session.tokens), self.request.preamble
-            rewindable = resident.model.facts.memory in ("attention", "none")
-            end = len(prompt) - _TURN_CUT_TOKENS
-            if self.snapshots.enabled and not rewindable and end >= max(FLOOR_TOKENS, held + 1):
-                kinds[end] = "turn"
-            cut = self.snapshots.boundary(model, prompt, declared=declared, held=held)
-            # A rewrite of the same conversation's last turn shares a history, not a preamble.
-            if cut > held or (cut == held and cut and not self.same_conversation):
-                kinds[cut] = "preamble"
+        prompt, model, facts = self.request.prompt, identity_of(self.record), resident.model.facts
+        held = len(sequence.session.tokens)
+        again = self.same_conversation
+        kinds = places_to_save(self.request, self.record, facts, self.snapshots, held=held, again=again)
 
         def save(position: int) -> None:
-            if self.snapshots.wants(model, prompt[:position]):
+            kind, tokens = kinds[position], prompt[:position]
+            if kind == "preamble" and facts.in_parts and self.snapshots.promote(model, tokens):
+                return
+            if self.snapshots.wants(model, tokens):
                 state = sequence.context.save() if self.copied is None else self.copied
-                self.snapshots.add(model, prompt[:position], state, kinds[position], self.clock())
+                self.snapshots.add(model, tokens, state, kind, self.clock())
 
-        if (held := len(sequence.session.tokens)) in kinds:
+        if held in kinds:
             save(held)
         self.copied = None
         prefill(sequence, self.steering, cuts=kinds.keys(), at_cut=save)

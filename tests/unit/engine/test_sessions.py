@@ -126,32 +126,50 @@ async def test_what_is_shared_with_a_long_session_is_copied_alone(tmp_path: Path
     await engine.aclose()
 
 
-async def test_a_copy_is_also_what_is_kept_of_a_preamble(tmp_path: Path) -> None:
+async def test_a_long_prompt_is_there_for_the_next_conversation(tmp_path: Path) -> None:
     engine, backend = make_engine(prefix_cache_bytes=MIB)
     record = make_record(tmp_path)
     await say(engine, record, "p" * 600 + "a first question")
     second = await say(engine, record, "p" * 600 + "the second question")
-    assert (second.timings.cache_n, backend.saves) == (600, 1)
+    assert second.reuse_note == "restored 600 tokens (turn snapshot)"
     third = await say(engine, record, "p" * 600 + "one more question")
     assert third.reuse_note == "restored 600 tokens (preamble snapshot)"
-    assert backend.saves == 1
-    assert backend.prompts[-1] == "p" * 600 + "one more question"
+    assert (third.timings.cache_n, third.timings.prompt_n, backend.saves) == (600, 17, 1)
+    assert backend.prompts[-2:] == ["p" * 600 + "the second question", "p" * 600 + "one more question"]
     await engine.aclose()
 
 
-async def test_a_copy_that_fails_is_not_kept_as_a_preamble(tmp_path: Path) -> None:
-    behaviour = Behaviour()
-    engine, backend = make_engine(behaviour=behaviour, prefix_cache_bytes=MIB)
+async def test_a_long_prompt_drives_nothing_out_of_the_prefix_cache(tmp_path: Path) -> None:
+    engine, backend = make_engine(prefix_cache_bytes=MIB)
     record = make_record(tmp_path)
-    await say(engine, record, "p" * 600 + "a first question")
-    behaviour.refuse_restore = True
-    second = await say(engine, record, "p" * 600 + "the second question")
-    assert (second.timings.cache_n, second.reuse_note) == (0, "the shared prefix could not be copied")
-    # It was saved when it had been evaluated.
-    assert backend.saves == 2
+    # The record's keys and values take 1 KiB a token: what is estimated before it is copied.
+    await say(engine, record, "p" * 1100)
+    assert (backend.saves, engine.state().snapshots) == (0, 0)
+    await engine.aclose()
+
+
+@pytest.mark.parametrize("refused", [False, True])
+async def test_a_copy_is_also_what_is_kept_of_a_preamble(tmp_path: Path, refused: bool) -> None:
+    """A session that grew in short turns, so that its prompt was not saved."""
+    behaviour = Behaviour()
+    engine, backend = make_engine(["1", "2"], behaviour=behaviour, prefix_cache_bytes=MIB)
+    record = make_record(tmp_path)
+    for length in (400, 800):
+        await say(engine, record, "p" * length, id_slot=0)
+    assert backend.saves == 0
+    behaviour.refuse_restore = refused
+    second = await say(engine, record, "p" * 600 + "the second question", id_slot=1)
+    if refused:
+        # Saved when it had been evaluated, then.
+        assert (second.timings.cache_n, second.reuse_note) == (0, "the shared prefix could not be copied")
+    else:
+        assert (second.timings.cache_n, second.reuse_note) == (600, "copied 600 tokens from slot 0")
     behaviour.refuse_restore = False
+    saves = backend.saves
     third = await say(engine, record, "p" * 600 + "one more question")
     assert third.reuse_note == "restored 600 tokens (preamble snapshot)"
+    assert backend.prompts[-1] == "p" * 600 + "one more question"
+    assert backend.saves == saves
     await engine.aclose()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fakes.engines import MIB, make_engine, make_record, say
-from roteiro.engine.backend import MemoryKind
+from roteiro.engine.backend import MemoryKind, State
 from roteiro.engine.scripted import Behaviour
 from roteiro.engine.snapshots import FLOOR_TOKENS, SnapshotStore
 
@@ -29,7 +29,40 @@ def test_only_whole_proper_prefixes_of_the_same_file_are_found() -> None:
     assert store.find("other", tokens(0, 600), 2.0) is None
     found = store.find("file", tokens(0, 600), 2.0)
     assert found is not None
-    assert found.data == b"state"
+    assert (found.snapshot.data, found.keep) == (b"state", FLOOR_TOKENS)
+
+
+def test_memory_that_can_be_cut_serves_what_a_prompt_shares_with_it() -> None:
+    store = SnapshotStore(MIB)
+    store.add("file", tokens(0, 2000), b"long", "turn", 1.0)
+    store.add("file", [*tokens(0, 600), *tokens(9000, 100)], b"short", "turn", 2.0)
+
+    def served(prompt: list[int], longer_than: int = 0) -> tuple[State, int] | None:
+        found = store.find("file", prompt, 3.0, longer_than=longer_than, in_parts=True)
+        return None if found is None else (found.snapshot.data, found.keep)
+
+    # The one that shares most; of two that share as much, the one that is quicker to bring in.
+    assert served([*tokens(0, 1000), 1]) == (b"long", 1000)
+    assert served([*tokens(0, 600), 1]) == (b"short", 600)
+    assert served([*tokens(0, 600), 1], longer_than=600) is None
+    assert served(tokens(0, 600)) == (b"short", 599)
+    assert served(tokens(0, 2000)) == (b"long", 1999)
+    # For a quarter of it none is brought in.
+    assert served([*tokens(0, 175), 1]) == (b"short", 175)
+    assert served([*tokens(0, 174), 1]) is None
+    assert served(tokens(1, 600)) is None
+    assert store.find("file", [*tokens(0, 600), 1], 3.0) is None
+
+
+def test_a_turn_that_holds_little_more_becomes_the_preamble() -> None:
+    store = SnapshotStore(MIB)
+    store.add("file", tokens(0, 1000), b"turn", "turn", 1.0)
+    assert not store.promote("file", tokens(0, 799))
+    assert not store.promote("file", tokens(1, 900))
+    assert not store.promote("other", tokens(0, 900))
+    assert store.promote("file", tokens(0, 800))
+    store.add("file", tokens(0, 1100), b"later", "turn", 2.0)
+    assert repr(store).startswith("<SnapshotStore 1 preambles, 1 turns")
 
 
 def test_short_and_known_prefixes_are_not_wanted() -> None:

@@ -33,7 +33,7 @@ class LlamaModel:
 
     def open_context(self, options: ContextOptions) -> LlamaContext:
         """A context over this model."""
-        parts = self.facts.memory == "attention" and options.sequences == 1
+        parts = self.facts.in_parts and options.sequences == 1
         return LlamaContext(self._model, self.vocabulary.facts.n_vocab, options, saves_parts=parts)
 
     def open_sampler(self, options: SamplerOptions) -> LlamaSampler:
