@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from roteiro.engine.scripted import Behaviour, Reply, ScriptedBackend
 from roteiro.modelstore.record import ModelRecord
 from roteiro.runtime import Runtime, build_runtime
 from roteiro.server.app import create_app
+from roteiro.server.lifespan import Mounted
 from roteiro.server.listen import listen
 from roteiro.server.serve import Protocol, Server, run
 
@@ -104,11 +105,14 @@ def serving(
 
 
 @contextmanager
-def running(runtime: Runtime, addr: str = "127.0.0.1:0") -> Iterator[tuple[Server, str]]:
+def running(
+    runtime: Runtime, addr: str = "127.0.0.1:0", *, mounts: Mapping[str, Mounted] | None = None
+) -> Iterator[tuple[Server, str]]:
     """Any runtime behind a real socket, closed at the end."""
     listening = listen(addr)
+    app = create_app(runtime, mounts=mounts)
     config = uvicorn.Config(
-        create_app(runtime),
+        app,
         http=Protocol,
         ws="none",
         lifespan="on",
@@ -117,7 +121,7 @@ def running(runtime: Runtime, addr: str = "127.0.0.1:0") -> Iterator[tuple[Serve
         timeout_graceful_shutdown=4,
     )
     started = threading.Event()
-    server = Server(config, announce=started.set, end_requests=runtime.engine.end_requests)
+    server = Server(config, app, announce=started.set)
     thread = threading.Thread(target=lambda: run(server, listening), daemon=True)
     thread.start()
     try:

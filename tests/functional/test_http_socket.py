@@ -8,7 +8,6 @@ import json
 import re
 import socket
 import stat
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -396,63 +395,3 @@ def test_other_addresses_are_told_apart_from_loopback() -> None:
         assert both.loopback
     finally:
         both.close()
-
-
-def test_a_stop_lets_running_requests_finish(tmp_path: Path) -> None:
-    slow = Reply(text="z" * 20, token_delay_s=0.03)
-    results: list[Any] = []
-    with serving(tmp_path, [slow]) as served:
-        with served.client() as client:
-            thread = threading.Thread(
-                target=lambda: results.append(client.post(URL, json=ask(stream=True)).text)
-            )
-            thread.start()
-            until(served.busy)
-            served.server.handle_exit(2, None)
-            thread.join(5)
-    assert events_of(results[0])[-1] == "[DONE]"
-    assert text_of(events_of(results[0])) == "z" * 20
-    assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
-
-
-def test_a_stop_does_not_wait_for_ever_and_tells_whoever_is_there(tmp_path: Path) -> None:
-    endless = Reply(text="z", end=False, token_delay_s=0.05)
-    with serving(tmp_path, [endless] * 3) as served, served.client() as client:
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            with client.stream("POST", URL, json=ask(stream=True)) as reply:
-                lines = reply.iter_lines()
-                next(lines)
-                queued = pool.submit(client.post, URL, json=ask())
-                until(lambda: served.runtime.engine.state().queued == 1)
-                began = time.monotonic()
-                served.server.handle_exit(15, None)
-                events = events_of("\n\n".join(lines))
-                assert time.monotonic() - began < 6
-            answer = queued.result(5)
-    assert events[-1]["error"]["code"] == "engine_closed"
-    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "engine_closed")
-    assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
-
-
-@pytest.mark.parametrize("behaviour", [Behaviour(batch_delay_s=0.3, n_batch=2), Behaviour(load_delay_s=8)])
-def test_a_stop_answers_an_unstreamed_request_that_runs(tmp_path: Path, behaviour: Behaviour) -> None:
-    with serving(tmp_path, behaviour=behaviour) as served, served.client() as client:
-        with concurrent.futures.ThreadPoolExecutor() as pool:
-            running = pool.submit(client.post, URL, json=ask("a prompt of some tokens " * 20))
-            until(served.busy)
-            served.server.handle_exit(15, None)
-            answer = running.result(6)
-    assert (answer.status_code, answer.json()["error"]["code"]) == (503, "engine_closed")
-    assert served.backend.open == {"model": 0, "vocabulary": 0, "context": 0, "sampler": 0}
-
-
-def test_requests_after_the_stop_find_nobody(tmp_path: Path) -> None:
-    slow = Reply(text="z" * 20, token_delay_s=0.05)
-    with serving(tmp_path, [slow]) as served, served.client() as client:
-        with client.stream("POST", URL, json=ask(stream=True)) as reply:
-            until(served.busy)
-            served.server.handle_exit(15, None)
-            time.sleep(0.4)
-            with served.client() as other, pytest.raises(httpx.ConnectError):
-                other.get("/health")
-            assert events_of(reply.read().decode())[-1] == "[DONE]"

@@ -18,8 +18,7 @@ from roteiro.errors import ModelUnusable
 if TYPE_CHECKING:
     from roteiro.engine.backend import FloatArray
 
-# Tokens evaluated at once: attention without memory grows with the square of the batch, and a cancelled
-# request waits for one batch.
+# Tokens evaluated at once: attention without memory grows with the square of the batch.
 BATCH_TOKENS = 2048
 # llama.cpp allows 256 sequences in a context; fewer inputs than this are rarely left waiting.
 BATCH_SEQUENCES = 32
@@ -54,7 +53,7 @@ def embed(
 
     Raises:
         ModelUnusable: the model has no pooling that gives one vector a text.
-        Cancelled: the caller left.
+        Cancelled, Interrupted: the caller left.
         DecodeFailed: the library failed.
     """
     check_pooling(resident.record.id, resident.model.facts)
@@ -68,6 +67,7 @@ def embed(
     resident.embedding.busy = True
     vectors: list[FloatArray] = []
     try:
+        steering.attach(context)
         for batch in batches:
             steering.between_steps()
             vectors += [_normalised(one) for one in context.embed([inputs[i] for i in batch])]
@@ -75,6 +75,7 @@ def embed(
         resident.embedding.close()
         raise
     finally:
+        steering.detach()
         resident.embedding.busy = False
     return EmbeddingResult(vectors=vectors, prompt_tokens=sum(lengths))
 

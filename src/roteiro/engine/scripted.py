@@ -277,9 +277,7 @@ class ScriptedContext(_Counted):
             raise DecodeFailed(f"bad batch: {len(tokens)} at {position}, held {len(self.tokens)}")
         if position + len(tokens) > self.n_ctx:
             raise NoRoom
-        delay = self.backend.behaviour.batch_delay_s if len(tokens) > 1 else 0.0
-        if self._interrupted.wait(delay) if delay else self._interrupted.is_set():
-            raise Interrupted
+        self.pause(self.backend.behaviour.batch_delay_s if len(tokens) > 1 else 0.0)
         self.tokens += tokens
         self.backend.evaluated += len(tokens)
         if self._facts.memory == "swa":
@@ -339,6 +337,7 @@ class ScriptedContext(_Counted):
         """A vector that counts tokens by their id's remainder: equal for equal inputs."""
         import numpy as np
 
+        self.pause(self.backend.behaviour.batch_delay_s)
         vectors = []
         for tokens in inputs:
             counts = np.bincount(np.array(tokens) % _EMBEDDING_WIDTH, minlength=_EMBEDDING_WIDTH)
@@ -355,7 +354,7 @@ class ScriptedContext(_Counted):
 
     def pause(self, seconds: float) -> None:
         """Sleep, unless interrupted."""
-        if seconds and self._interrupted.wait(seconds):
+        if self._interrupted.wait(seconds):
             raise Interrupted
 
 

@@ -23,7 +23,7 @@ from roteiro.engine.session import Choice, Session, choose_session
 from roteiro.engine.sizing import WindowPlan, grown_size
 from roteiro.engine.snapshots import Found, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
-from roteiro.errors import CapacityError, LoadFailed, ModelUnusable
+from roteiro.errors import CapacityError, LoadFailed, ModelTooLarge, ModelUnusable
 from roteiro.modelstore.record import ModelRecord
 
 _LOG = logging.getLogger("roteiro.engine")
@@ -102,8 +102,6 @@ class Turn:
             self._save_lost(resident, session, choice)
         session.busy = True
         session.served = True
-        if source is not None:
-            source.busy = True
         try:
             if found is not None:
                 self._restore(resident, session, found)
@@ -116,9 +114,6 @@ class Turn:
             session.close()
             session.busy = False
             raise
-        finally:
-            if source is not None:
-                source.busy = False
         return session
 
     def _choose(self, resident: Resident) -> Choice:
@@ -182,17 +177,35 @@ class Turn:
             self._continue(resident, session, 0)
             self.note = f"shares {keep} tokens with a session too long to copy"
             return
-        # Both mostly wait for fresh memory, so the one is done beside the other.
-        with ThreadPoolExecutor(1) as beside:
-            copy = beside.submit(source.context.save, keep if in_parts else None)
-            context = self._fitting(resident, session, held)
-            data = copy.result()
+        source_tokens = source.tokens
+        data, context = self._copied(resident, session, source, held if in_parts else None)
         if context.restore(data) and context.trim(keep):
-            session.tokens = source.tokens[:keep]
+            session.tokens = source_tokens[:keep]
             self.copied = data if held == keep else None
             return
         self._clear(session)
         self.note = "the shared prefix could not be copied"
+
+    def _copied(
+        self, resident: Resident, session: Session, source: Session, length: int | None
+    ) -> tuple[State, Context]:
+        """A copy of the source's state, or of its beginning, and an empty context with room for it."""
+        assert source.context is not None
+        room = len(source.tokens) if length is None else length
+        source.busy = True
+        # Both mostly wait for fresh memory, so the one is done beside the other.
+        with ThreadPoolExecutor(1) as beside:
+            copy = beside.submit(source.context.save, length)
+            try:
+                context = self._fitting(resident, session, room)
+            except (ModelTooLarge, LoadFailed):
+                # Not beside the source: what is copied of it is enough.
+                copy.result()
+                source.busy = False
+                context = self._fitting(resident, session, room)
+            finally:
+                source.busy = False
+            return copy.result(), context
 
     def _continue(self, resident: Resident, session: Session, keep: int) -> None:
         """Keep the first tokens of the session's own, moving them when the context is too small."""

@@ -7,6 +7,7 @@ last few. It knows no prompt format. Thread: event loop; the work runs as short 
 from __future__ import annotations
 
 import asyncio
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,8 +24,10 @@ T = TypeVar("T")
 Part = tuple[str, bool]
 """A text, and whether control tokens in it are such."""
 
-# Characters of parts whose tokens are kept: the messages of a few long conversations, about 10 MB.
-_KEPT_CHARACTERS = 1_000_000
+# What the kept tokens of a vocabulary may take: the messages of a few long conversations.
+_KEPT_BYTES = 16 * 2**20
+# A token in a tuple, and a part besides its text and tokens: objects and their places in the table.
+_TOKEN_BYTES, _PART_BYTES = 40, 400
 
 
 class VocabularyHandle:
@@ -39,7 +42,7 @@ class VocabularyHandle:
         self.signature = signature
         self._vocabulary = vocabulary
         self._thread = thread
-        self._kept = KeptParts(_KEPT_CHARACTERS)
+        self._kept = KeptParts(_KEPT_BYTES)
         # The last holder may be anyone, so the native side is freed when nobody is left.
         self._finalizer = weakref.finalize(self, _close_soon, vocabulary, thread)
         self._finalizer.atexit = False
@@ -123,12 +126,12 @@ class VocabularyHandle:
 
 
 class KeptParts:
-    """Tokens of the parts that were used last, up to a number of characters. Thread: event loop."""
+    """Tokens of the parts that were used last, up to about a number of bytes. Thread: event loop."""
 
-    def __init__(self, capacity: int) -> None:
-        self._capacity = capacity
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
         self._parts: OrderedDict[Part, tuple[int, ...]] = OrderedDict()
-        self.characters = 0
+        self.held = 0
 
     def __len__(self) -> int:
         return len(self._parts)
@@ -142,13 +145,12 @@ class KeptParts:
 
     def add(self, part: Part, tokens: tuple[int, ...]) -> None:
         """Keep them, and let go of what was not used for the longest time."""
-        if part in self._parts or len(part[0]) > self._capacity:
+        if part in self._parts or _size(part, tokens) > self._budget:
             return
         self._parts[part] = tokens
-        self.characters += len(part[0])
-        while self.characters > self._capacity:
-            (text, _special), _tokens = self._parts.popitem(last=False)
-            self.characters -= len(text)
+        self.held += _size(part, tokens)
+        while self.held > self._budget:
+            self.held -= _size(*self._parts.popitem(last=False))
 
 
 class VocabularyCache:
@@ -225,6 +227,10 @@ class VocabularyCache:
         handle = await self._thread.run_short(job)
         self._every.add(handle)
         return handle
+
+
+def _size(part: Part, tokens: Sequence[int]) -> int:
+    return _PART_BYTES + sys.getsizeof(part[0]) + _TOKEN_BYTES * len(tokens)
 
 
 def _tokenize_part(vocabulary: Vocabulary, part: Part) -> tuple[int, ...]:

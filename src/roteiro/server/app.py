@@ -20,6 +20,7 @@ from roteiro.server.access import AccessLog
 from roteiro.server.errors import respond
 from roteiro.server.lifespan import Mounted, lifespan
 from roteiro.server.metrics import Metrics
+from roteiro.server.open_requests import EndsAtStop, OpenRequests
 from roteiro.server.openapi import describe
 from roteiro.server.routes import chat, control, embeddings, health, introspection, models, text
 from roteiro.server.security import (
@@ -64,6 +65,7 @@ def create_app(
     serve = runtime.config.serve
     # Middleware is built when the application starts; mistakes must be told before.
     hosts = [check_host(name) for name in serve.allowed_hosts]
+    requests = OpenRequests()
     origins = [check_origin(origin) for origin in serve.allowed_origins]
     app = FastAPI(
         title="Roteiro",
@@ -75,6 +77,7 @@ def create_app(
         middleware=[
             # Outermost first: nothing is routed or read before who asks is known.
             Middleware(AccessLog),
+            Middleware(EndsAtStop, requests=requests, foreign=tuple(mounts or ())),
             Middleware(HostGuard, allowed=hosts),
             Middleware(OriginGuard, allowed=origins),
             Middleware(KeyGuard, keys=keys),
@@ -88,6 +91,7 @@ def create_app(
     )
     app.state.runtime = runtime
     app.state.metrics = Metrics()
+    app.state.requests = requests
     for module in ROUTERS:
         app.include_router(module.router)
     app.state.mounts = dict(mounts or {})

@@ -10,7 +10,6 @@ import contextlib
 import gc
 import importlib
 import logging
-import math
 import os
 from asyncio import Transport
 from collections.abc import Callable, Mapping
@@ -30,15 +29,19 @@ from roteiro.server.lifespan import Mounted
 from roteiro.server.listen import Listening, listen
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
+
     from roteiro.runtime import Runtime
 
 logger = logging.getLogger("roteiro.server")
 
-GRACE_SECONDS = 8
+GRACE_SECONDS = 7
 """How long running requests may go on after the server was asked to stop."""
-LAST_WORDS_SECONDS = 1.5
+LAST_WORDS_SECONDS = 2
 """How long they then have to tell their clients; together less than the 10 s after which containers are
 killed."""
+ENGINE_SECONDS = 0.4
+"""How long the engine has of it to let go of its requests, before all others are ended."""
 KEEP_ALIVE_SECONDS = 75
 """Longer than the idle time of clients' pools, so that it is they who close idle connections."""
 HEADER_SECONDS = 20.0
@@ -85,12 +88,10 @@ class Protocol(H11Protocol):
 class Server(uvicorn.Server):
     """uvicorn's server with our stop: the first signal ends it gracefully with exit 0, the second at once."""
 
-    def __init__(
-        self, config: uvicorn.Config, *, announce: Callable[[], None], end_requests: Callable[[], None]
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, *, announce: Callable[[], None]) -> None:
         super().__init__(config)
+        self._state = app.state
         self._announce = announce
-        self._end_requests = end_requests
 
     async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]
         """Start, then say where."""
@@ -100,12 +101,18 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Let requests finish, then let them say that they cannot; uvicorn would cut them off."""
+        loop, requests = asyncio.get_running_loop(), self._state.requests
         grace = (self.config.timeout_graceful_shutdown or 0) - LAST_WORDS_SECONDS
-        ending = asyncio.get_running_loop().call_later(grace, self._end_requests)
+        requests.end_listeners()
+        endings = [
+            loop.call_later(grace, self._state.runtime.engine.end_requests),
+            loop.call_later(grace + ENGINE_SECONDS, requests.end_all),
+        ]
         try:
             await super().shutdown(sockets)
         finally:
-            ending.cancel()
+            for ending in endings:
+                ending.cancel()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Not passed on to uvicorn's own handler, which would raise the signal again at the end."""
@@ -147,7 +154,7 @@ def serve(
         server_header=False,
         proxy_headers=False,  # nobody may claim another address with a header
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=math.ceil(GRACE_SECONDS + LAST_WORDS_SECONDS),
+        timeout_graceful_shutdown=GRACE_SECONDS + LAST_WORDS_SECONDS,
         h11_max_incomplete_event_size=HEAD_BYTES,
     )
 
@@ -156,8 +163,7 @@ def serve(
         app.state.warming.add_done_callback(spare_collector)
 
     try:
-        end_requests = runtime.engine.end_requests
-        run(Server(config, announce=started, end_requests=end_requests), listening)
+        run(Server(config, app, announce=started), listening)
     finally:
         listening.close()
 

@@ -126,6 +126,25 @@ async def test_what_is_shared_with_a_long_session_is_copied_alone(tmp_path: Path
     await engine.aclose()
 
 
+@pytest.mark.parametrize("memory", ["attention", "swa", "recurrent"])
+@pytest.mark.parametrize("cache", [0, MIB])
+async def test_a_budget_for_one_session_serves_conversations_that_share(
+    tmp_path: Path, memory: MemoryKind, cache: int
+) -> None:
+    behaviour = Behaviour(memory=memory, n_swa=2000)
+    # The weights and one context of 4,096 tokens fit, two contexts do not.
+    engine, backend = make_engine(behaviour=behaviour, memory_budget_bytes=70 * MIB, prefix_cache_bytes=cache)
+    record = make_record(tmp_path)
+    shared = "a system prompt that both of them have. "
+    await say(engine, record, shared + "first")
+    for slot, question in ((-1, "second"), (2, "third")):
+        end = await say(engine, record, shared + question, id_slot=slot)
+        assert end.timings.cache_n == (0 if memory == "recurrent" else len(shared))
+        assert backend.prompts[-1] == shared + question
+        assert sum(one.tokens > 0 for one in engine.state().models[0].sessions) == 1
+    await engine.aclose()
+
+
 async def test_a_long_prompt_is_there_for_the_next_conversation(tmp_path: Path) -> None:
     engine, backend = make_engine(prefix_cache_bytes=MIB)
     record = make_record(tmp_path)

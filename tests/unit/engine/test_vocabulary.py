@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -40,24 +41,37 @@ async def test_what_is_known_is_not_tokenised_again(tmp_path: Path, monkeypatch:
 async def test_parts_come_out_as_if_each_was_tokenised_alone(tmp_path: Path) -> None:
     engine, _ = make_engine()
     handle = await engine.vocabulary(make_record(tmp_path))
-    handle._kept = KeptParts(40)
+    handle._kept = KeptParts(2000)
     rng = random.Random(5)
     texts = ["", "a", "<|im_end|>", "x" * 30, "y" * 50, "é and <s>", "plain"]
     for _ in range(300):
         parts = [(rng.choice(texts), rng.random() < 0.5) for _ in range(rng.randint(0, 6))]
         alone = [await handle.tokenize(text, parse_special=special) for text, special in parts]
         assert await handle.tokenize_parts(parts) == tuple(token for one in alone for token in one)
-        assert handle._kept.characters <= 40
+        assert handle._kept.held <= 2000
     await engine.aclose()
 
 
 def test_what_was_used_last_stays() -> None:
-    kept = KeptParts(10)
+    kept = KeptParts(1100)  # two short parts
     kept.add(("four", False), (1,))
-    kept.add(("five5", False), (2,))
+    one = kept.held
+    kept.add(("five", False), (2,))
     assert kept.get(("four", False)) == (1,)
-    kept.add(("six66", False), (3,))
-    assert (kept.get(("four", False)), kept.get(("five5", False)), kept.characters) == ((1,), None, 9)
-    kept.add(("six66", False), (3,))
-    kept.add(("too long to keep", False), (4,))
-    assert (len(kept), kept.characters) == (2, 9)
+    kept.add(("six6", False), (3,))
+    assert (kept.get(("four", False)), kept.get(("five", False)), kept.held) == ((1,), None, 2 * one)
+    kept.add(("six6", False), (3,))
+    kept.add(("too long" * 200, False), (4,))
+    kept.add(("ten", False), (5,) * 30)
+    assert (len(kept), kept.held) == (2, 2 * one)
+
+
+def test_small_parts_take_no_more_than_they_may() -> None:
+    kept = KeptParts(2**20)
+    tracemalloc.start()
+    for number in range(20_000):
+        kept.add((f"part {number} \u4f60\u597d", False), tuple(range(number + 1000, number + 1006)))
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept.held <= 2**20
+    assert taken < 1.2 * 2**20
