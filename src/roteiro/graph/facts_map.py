@@ -10,12 +10,14 @@ from typing import Final, TypeVar
 
 T = TypeVar("T")
 
-# Packed bytes of what is kept unpacked, which takes some 25 times as many.
+# Packed bytes of what is kept unpacked, which takes some 25 times as many: all of a small tree's, so that
+# nothing is unpacked twice, and little of a large one's, whose indexes need the memory.
+_SMALL_BYTES: Final = 3 << 20
 _KEPT_BYTES: Final = 512 << 10
 
 
 class _Passing(ItemsView[str, T]):
-    """Every path with its value; what was not asked for by itself is unpacked and let go again."""
+    """Every path with its value; what there is no room for is unpacked and let go again."""
 
     def __init__(self, mapping: Unpacked[T]) -> None:
         super().__init__(mapping)
@@ -34,12 +36,14 @@ class Unpacked(Mapping[str, T]):
         self._unpack = unpack
         self._known: dict[str, T] = {}
         self._kept = 0
+        total = sum(map(len, self.packed.values()))
+        self._room = total if total <= _SMALL_BYTES else _KEPT_BYTES
 
     def __getitem__(self, path: str) -> T:
         found = self._known.get(path)
         if found is None:
             packed = self.packed[path]
-            if self._kept > _KEPT_BYTES:
+            if self._kept > self._room:
                 self._known.clear()
                 self._kept = 0
             self._kept += len(packed)
@@ -47,13 +51,19 @@ class Unpacked(Mapping[str, T]):
         return found
 
     def items(self) -> ItemsView[str, T]:
-        """Every value once, none of them kept: a pass over a large tree must not fill the memory."""
+        """Every value once; a pass over a large tree neither fills the memory nor empties it."""
         return _Passing(self)
 
     def passing(self, path: str) -> T:
-        """One value, kept only if it was already."""
+        """One value, kept only as long as there is room: it never displaces another."""
         found = self._known.get(path)
-        return self._unpack(self.packed[path]) if found is None else found
+        if found is None:
+            packed = self.packed[path]
+            found = self._unpack(packed)
+            if self._kept + len(packed) <= self._room:
+                self._kept += len(packed)
+                self._known[path] = found
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.packed)

@@ -248,7 +248,7 @@ def _path_terms(path: str) -> str:
 def _distinct(text: str) -> str:
     if not text:
         return ""
-    found = map(_BODY_TERMS.__getitem__, dict.fromkeys(_identifiers(text)))
+    found = map(_BODY_TERMS.__getitem__, _identifiers(text))
     return " ".join(dict.fromkeys(chain.from_iterable(found)))
 
 

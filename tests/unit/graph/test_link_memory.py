@@ -40,7 +40,9 @@ def test_a_linker_that_keeps_nothing_finds_the_same(
 ) -> None:
     expected = edges(facts, Linker(lazily(facts)))
     assert sum(map(len, expected.values())) > 300
+    monkeypatch.setattr(world, "_FEW_FILES", 0)
     monkeypatch.setattr(world, "_MAX_ROWS", 0)
+    monkeypatch.setattr(facts_map, "_SMALL_BYTES", 0)
     monkeypatch.setattr(facts_map, "_KEPT_BYTES", 0)
     assert edges(facts, Linker(lazily(facts))) == expected
 
@@ -48,6 +50,7 @@ def test_a_linker_that_keeps_nothing_finds_the_same(
 def test_tables_are_forgotten_between_files(
     facts: dict[str, FileFacts], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(world, "_FEW_FILES", 0)
     monkeypatch.setattr(world, "_MAX_ROWS", 0)
     linker = Linker({path: row.header for path, row in facts.items()})
     edges(facts, linker)
@@ -64,6 +67,7 @@ def test_facts_are_unpacked_once_until_they_are_too_many(
     for path in (one, two, one, two):
         assert headers[path] == facts[path].header
     assert asked == [one, two]
+    monkeypatch.setattr(facts_map, "_SMALL_BYTES", 0)
     monkeypatch.setattr(facts_map, "_KEPT_BYTES", len(one))
     headers = lazily(facts, asked)
     asked.clear()
@@ -72,8 +76,17 @@ def test_facts_are_unpacked_once_until_they_are_too_many(
     assert asked == [one, two, three, one]
 
 
-def test_a_pass_over_all_keeps_none(facts: dict[str, FileFacts]) -> None:
+def test_a_pass_over_all_keeps_what_there_is_room_for(
+    facts: dict[str, FileFacts], monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked: list[str] = []
+    headers = lazily(facts, asked)
+    for _ in range(2):
+        assert dict(headers.items()) == {path: row.header for path, row in facts.items()}
+    assert len(asked) == len(facts)
+    monkeypatch.setattr(facts_map, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(facts_map, "_KEPT_BYTES", 0)
+    asked.clear()
     headers = lazily(facts, asked)
     first = next(iter(facts))
     assert headers[first] is facts[first].header

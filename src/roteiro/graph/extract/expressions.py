@@ -27,7 +27,7 @@ _MAX_DEPTH: Final = 4
 class Expressions:
     """Reads expressions of one file."""
 
-    __slots__ = ("_data", "_language", "_literals", "_names", "_seen", "_steps", "_words")
+    __slots__ = ("_data", "_language", "_literals", "_names", "_steps", "_words", "seen")
 
     def __init__(self, language: Language, data: bytes) -> None:
         self._language = language
@@ -35,7 +35,7 @@ class Expressions:
         self._steps = language.steps
         self._literals = language.literals
         self._words = language.words
-        self._seen: dict[bytes, str] = {}
+        self.seen: dict[bytes, str] = {}
         self._names: dict[bytes, str] = {}
 
     def text(self, node: SyntaxNode) -> str:
@@ -60,7 +60,7 @@ class Expressions:
 
     def value_at(self, raw: bytes, node: SyntaxNode, depth: int = 0) -> str:
         """As `value`, for who has the node's text already."""
-        known = self._seen.get(raw)
+        known = self.seen.get(raw)
         if known is not None:
             return known
         if raw[:1] in _LITERAL_STARTS:
@@ -69,7 +69,7 @@ class Expressions:
         if len(raw) <= _MAX_TEXT and _SIMPLE.fullmatch(raw):
             text = raw.decode("utf-8", "replace")
             word = self._words.get(text)
-            text = self._seen[raw] = text if word is None else "'" + word
+            text = self.seen[raw] = text if word is None else "'" + word
             return text
         return self._walk(node, depth)
 

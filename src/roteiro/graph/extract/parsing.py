@@ -10,8 +10,7 @@ from __future__ import annotations
 import importlib
 from functools import cache
 from importlib.resources import files
-from operator import itemgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tree_sitter import Language as Grammar
 from tree_sitter import Node as SyntaxNode
@@ -19,26 +18,34 @@ from tree_sitter import Parser, Query, QueryCursor, Tree
 
 from roteiro.graph.extract.languages import LANGUAGES, Language
 
-__all__ = ["Match", "Parsed", "SyntaxNode", "events_of", "parse"]
+__all__ = ["Found", "Match", "Parsed", "SyntaxNode", "events_of", "parse"]
 
 _MATCH_LIMIT = 4096
 
 
+Captures: TypeAlias = dict[str, list[SyntaxNode]]
+Found: TypeAlias = tuple[int, int, int, int, SyntaxNode, Captures]
+"""Start, minus the end, pattern, a number of its own, node, captures.
+
+A plain tuple, because those sort fastest: in source order, an outer node before what it holds.
+"""
+
+
 class Match(NamedTuple):
-    """One match of a pattern. It sorts in source order, an outer node before what it holds."""
+    """One match of a pattern, as handlers take it."""
 
     start: int
     minus_end: int
-    pattern: int
     event: str
     node: SyntaxNode
-    captures: dict[str, list[SyntaxNode]]
+    captures: Captures
 
 
 class Parsed(NamedTuple):
-    """A parsed file: its matches in source order, the tree's root, and the tree that keeps them alive."""
+    """A parsed file: its matches in source order, what each pattern stands for, root, tree."""
 
-    matches: list[Match]
+    matches: list[Found]
+    events: tuple[str, ...]
     root: SyntaxNode
     tree: Tree
 
@@ -48,24 +55,20 @@ def parse(language: Language, data: bytes) -> Parsed:
     parser, query, events = _machinery(language.name)
     tree = parser.parse(data)
     root = tree.root_node
-    found: list[Match] = []
-    new = tuple.__new__  # the generated constructor costs more than the rest of the loop
-    for pattern, captures in QueryCursor(query, match_limit=_MATCH_LIMIT).matches(root):
-        event = events[pattern]
-        nodes = captures.get(event)
-        if nodes:
-            node = nodes[0]
-            found.append(new(Match, (node.start_byte, -node.end_byte, pattern, event, node, captures)))
-    found.sort(key=_order)
-    return Parsed(found, root, tree)
+    found = [
+        (node.start_byte, -node.end_byte, pattern, number, node, captures)
+        for number, (pattern, captures) in enumerate(
+            QueryCursor(query, match_limit=_MATCH_LIMIT).matches(root)
+        )
+        for node in captures.get(events[pattern], ())[:1]
+    ]
+    found.sort()
+    return Parsed(found, events, root, tree)
 
 
 def events_of(language: Language) -> frozenset[str]:
     """Every event that a language's capture files name."""
     return frozenset(_machinery(language.name)[2])
-
-
-_order = itemgetter(0, 1, 2)
 
 
 @cache

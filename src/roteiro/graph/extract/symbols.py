@@ -15,7 +15,7 @@ from roteiro.graph.extract.expressions import Expressions
 from roteiro.graph.extract.facts import FILE_SCOPE, Bind
 from roteiro.graph.extract.imports import Imports
 from roteiro.graph.extract.languages import Language
-from roteiro.graph.extract.parsing import Match, Parsed, SyntaxNode
+from roteiro.graph.extract.parsing import Found, Match, Parsed, SyntaxNode
 from roteiro.graph.extract.scopes import Scope, Symbol
 from roteiro.graph.extract.uses import Uses, bare
 
@@ -88,27 +88,30 @@ class Builder:
     @property
     def events(self) -> frozenset[str]:
         """The names of the events it knows, definitions apart."""
-        return frozenset(self._handlers)
+        return frozenset(self._handlers) | self.uses.quick.keys()
 
     def run(self) -> None:
         """Take in every match in source order."""
         scopes = self._scopes
-        handlers = self._handlers
-        definition = self._on_definition  # what no handler takes is a def.<kind>
-        matches = self.parsed.matches
+        matches, events, _, _ = self.parsed
         if b"@" in self.data and self.language.public == "marked":
-            matches = _decorators_moved(matches)
-        look_up = handlers.get
-        for match in matches:
-            start, _, _, event, _, _ = match
+            matches = _decorators_moved(matches, events)
+        # What no handler takes is a def.<kind>.
+        handlers = [self._handlers.get(event, self._on_definition) for event in events]
+        quick = [self.uses.quick.get(event) for event in events]
+        for start, minus_end, pattern, _, node, captures in matches:
             scope = scopes[-1]
             while scope.end <= start:
                 scopes.pop()
                 scope = scopes[-1]
-            look_up(event, definition)(match, scope)
+            use = quick[pattern]
+            if use is not None:
+                use(start, -minus_end, node, scope)
+            else:
+                handlers[pattern](_new(Match, (start, minus_end, events[pattern], node, captures)), scope)
         # Bound methods kept by their own objects are circles, which only the collector would free; the
         # matches are the bulk of a file's objects. Both go now, by counting alone.
-        for table in (self._handlers, self.imports.handlers, self.uses.handlers):
+        for table in (self._handlers, self.imports.handlers, self.uses.handlers, self.uses.quick):
             table.clear()
         self.parsed.matches.clear()
 
@@ -353,22 +356,23 @@ _BIND_KINDS: Final = {"bind": "=", "bind.each": "f", "bind.enter": "w", "bind.it
 _QUOTED: Final = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 
 
-def _decorators_moved(matches: list[Match]) -> list[Match]:
+def _decorators_moved(matches: list[Found], events: tuple[str, ...]) -> list[Found]:
     """The matches with what stands in a method's decorators after the method that it decorates.
 
     TypeScript's grammar makes these decorators neighbours of the method and not parts of it.
     """
-    moved: list[Match] = []
-    held: list[Match] = []
+    moved: list[Found] = []
+    held: list[Found] = []
     end = 0
     for match in matches:
-        if held and match.start < end:
+        start, minus_end, pattern, _, node, _ = match
+        if held and start < end:
             held.append(match)
-        elif match.event == "decorator" and _beside_member(match.node):
+        elif events[pattern] == "decorator" and _beside_member(node):
             held.append(match)
-            end = -match.minus_end
+            end = -minus_end
         else:
-            opens = match.event == "def.fn"
+            opens = events[pattern] == "def.fn"
             moved += [match, *held] if opens else [*held, match]
             held = []
     return moved + held

@@ -5,6 +5,7 @@ Knows the open scope it is told and no other file. Thread: any.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from roteiro.graph.extract.expressions import Expressions
@@ -25,6 +26,8 @@ _FLAGS: Final = {
     "asynccontextmanager": "w",
 }
 
+Taker = Callable[[int, int, SyntaxNode, Scope], None]
+"""Told the start, the end, the node and the open scope of a use."""
 _new: Final = tuple.__new__  # a tenth of the generated constructor's time
 
 
@@ -40,11 +43,9 @@ class Uses:
         self.handlers = {
             "base": self._on_base,
             "base.bound": self._on_base,
-            "call": self._on_call,
             "call.whole": self._on_call_whole,
             "call.token": self._on_call_token,
             "new": self._on_new,
-            "ref": self._on_ref,
             "ref.member": self._on_member,
             "type.use": self._on_type,
             "decorator": self._on_decorator,
@@ -52,6 +53,40 @@ class Uses:
             "return.tail": self._on_tail,
             "yield": self._on_yield,
         }
+        self.quick = {"call": self._call_taker(), "ref": self._value_taker()}
+
+    # Two of three matches of a file are calls and values. What takes them keeps what it needs at hand.
+
+    def _call_taker(self) -> Taker:
+        data, take, keep = self._data, self.taken.add, self.found.append
+        known, value_at = self._expressions.seen.get, self._expressions.value_at
+
+        def on_call(start: int, end: int, node: SyntaxNode, scope: Scope) -> None:
+            take(start)
+            raw = data[start:end]
+            expr = known(raw)
+            if expr is None:
+                expr = value_at(raw, node)
+            if expr and expr[0] != "'":
+                keep(_new(Ref, (scope.number, "c", expr, node.end_point[0] + 1)))
+
+        return on_call
+
+    def _value_taker(self) -> Taker:
+        data, taken, keep = self._data, self.taken, self.found.append
+        known, value_at = self._expressions.seen.get, self._expressions.value_at
+
+        def on_value(start: int, end: int, node: SyntaxNode, scope: Scope) -> None:
+            raw = data[start:end]
+            if raw in scope.bound or start in taken:
+                return
+            expr = known(raw)
+            if expr is None:
+                expr = value_at(raw, node)
+            if expr and expr[0] != "'":
+                keep(_new(Ref, (scope.number, "r", expr, node.end_point[0] + 1)))
+
+        return on_value
 
     def add(self, scope: Scope, kind: str, expr: str, node: SyntaxNode) -> None:
         """Keep a use, unless it is of a literal."""
@@ -63,11 +98,6 @@ class Uses:
         self.taken.add(match.start)
         if text and scope.owner >= 0:
             self._symbols[scope.owner].bases.append(text)
-
-    def _on_call(self, match: Match, scope: Scope) -> None:
-        start, minus_end, _, _, node, _ = match
-        self.taken.add(start)
-        self.add(scope, "c", self._expressions.value_at(self._data[start:-minus_end], node), node)
 
     def _on_call_whole(self, match: Match, scope: Scope) -> None:
         self.add(scope, "c", self._expressions.value(match.node).removesuffix("()"), match.node)
@@ -91,12 +121,6 @@ class Uses:
     def _on_new(self, match: Match, scope: Scope) -> None:
         self.taken.add(match.start)
         self.add(scope, "n", bare(self._expressions.type(match.node)), match.node)
-
-    def _on_ref(self, match: Match, scope: Scope) -> None:
-        start, minus_end, _, _, node, _ = match
-        raw = self._data[start:-minus_end]
-        if raw not in scope.bound and start not in self.taken:
-            self.add(scope, "r", self._expressions.value_at(raw, node), node)
 
     def _on_type(self, match: Match, scope: Scope) -> None:
         if match.start not in self.taken:

@@ -54,7 +54,13 @@ class Evaluator:
         self, table: FileTable, scope: int, expr: str, *, line: int = 0, self_type: ClassRef | None = None
     ) -> Values:
         """What `expr`, written at `scope` of a file, may stand for."""
-        scope, line, self_type = self._place(table, scope, expr, line, self_type)
+        several = "|" in expr
+        if not several:
+            head = parse(expr)[0]
+            if line:
+                line = table.last_bound(head, line) if head in table.repeated else 0
+            if scope != FILE_SCOPE and widened(table, head):
+                scope, self_type = FILE_SCOPE, None
         key = (table.path, scope, expr, line, self_type)
         found = self._known.get(key)
         if found is not None:
@@ -66,7 +72,7 @@ class Evaluator:
         self._depth += 1
         cuts = self.world.cuts
         try:
-            if "|" in expr:
+            if several:
                 parts = expr.split("|")
                 found = merged(self._chain(table, scope, part, line, self_type) for part in parts)
             else:
@@ -85,20 +91,6 @@ class Evaluator:
             if len(known) > _MAX_KEPT:
                 known.clear()
 
-    def _place(
-        self, table: FileTable, scope: int, expr: str, line: int, self_type: ClassRef | None
-    ) -> tuple[int, int, ClassRef | None]:
-        """The place in its widest form, so that what was worked out once serves the whole file."""
-        if "|" in expr:
-            return scope, line, self_type
-        head = parse(expr)[0]
-        if line:
-            line = table.last_bound(head, line) if head in table.repeated else 0
-        own = scope == FILE_SCOPE or head in table.scoped or head in _BOUND_TO_SCOPE
-        if not own and table.rules.lexical:
-            return FILE_SCOPE, line, None
-        return scope, line, self_type
-
     def _chain(
         self, table: FileTable, scope: int, expr: str, line: int, self_type: ClassRef | None
     ) -> Values:
@@ -106,7 +98,9 @@ class Evaluator:
         if not head or head[0] == "'":
             return ONLY_EXTERNAL if head != "'None" else NOTHING
         rules = table.rules
-        current = self._word(table, scope, head, steps, self_type)
+        current = None
+        if head in rules.words or rules.modules == "rust":
+            current = self._word(table, scope, head, steps, self_type)
         if current is None:
             current = self._head(table, scope, head, line, self_type)
         elif head in rules.super_names and rules.explicit_self:
@@ -298,3 +292,8 @@ class Evaluator:
         if "g" in row.flags:
             return ONLY_UNKNOWN
         return self.evaluate(table, index, row.returns, self_type=receiver)
+
+
+def widened(table: FileTable, head: str) -> bool:
+    """Whether a name means the same everywhere in its file: worked out once, it serves all places."""
+    return table.lexical and head not in table.scoped and head not in _BOUND_TO_SCOPE

@@ -19,7 +19,7 @@ from roteiro.graph.extract.facts import (
 from roteiro.graph.link.authored import Authored
 from roteiro.graph.link.changes import affected_files
 from roteiro.graph.link.edges import EdgeRow, EdgeSet, edge_of
-from roteiro.graph.link.evaluate import Evaluator
+from roteiro.graph.link.evaluate import Evaluator, widened
 from roteiro.graph.link.expressions import merged, parse
 from roteiro.graph.link.rules import RULES
 from roteiro.graph.link.survey import MAX_CANDIDATES
@@ -37,9 +37,9 @@ _KINDS: Final[Mapping[str, EdgeKind]] = {
 }  # fmt: skip
 
 
-_Resolved = tuple[str, list[str], float | None]
-"""Source, targets, confidence."""
-_UNRESOLVED: Final[_Resolved] = ("", [], None)
+_Resolved = tuple[list[str], float | None]
+"""Targets, confidence."""
+_UNRESOLVED: Final[_Resolved] = ([], None)
 
 
 class Site(NamedTuple):
@@ -152,30 +152,31 @@ class Linker:
 
     def _references(self, table: FileTable, refs: Sequence[Ref], found: EdgeSet) -> None:
         add = found.add
-        known: dict[tuple[int, str, str, int], _Resolved] = {}
+        sources: dict[int, str] = {}
+        known: dict[Ref, _Resolved] = {}
         for ref in refs:
-            scope, letter, expr, line = ref
-            # What binds the name may change from line to line only where it is bound repeatedly.
-            head = parse(expr)[0] if "|" not in expr else ""
-            place = line if not head or head in table.repeated else 0
-            resolved = known.get((scope, letter, expr, place))
+            place = _place(table, ref)
+            resolved = known.get(place)
             if resolved is None:
-                resolved = known[scope, letter, expr, place] = self._resolved(table, ref)
-            source, targets, confidence = resolved
+                resolved = known[place] = self._resolved(table, place)
+            targets, confidence = resolved
+            if not targets:
+                continue
+            scope, letter, _, line = ref
+            source = sources.get(scope)
+            if source is None:
+                source = sources[scope] = self._source(table, scope)
             kind = _KINDS[letter]
             for key in targets:
-                add(source, key, kind, line, confidence)
+                if key != source or kind == "calls":  # a use of itself is none, a call of itself is
+                    add(source, key, kind, line, confidence)
 
     def _resolved(self, table: FileTable, ref: Ref) -> _Resolved:
-        """The keys of both ends of a reference; a use of itself is none, a call of itself is."""
+        """The keys of what a reference means."""
         targets, confidence = self._targets(table, ref)
         if not targets:
             return _UNRESOLVED
-        source = self._source(table, ref.scope)
-        keys = [self._key(target[1], target[2]) for target in targets[:MAX_CANDIDATES]]
-        if ref.kind not in "cn":
-            keys = [key for key in keys if key != source]
-        return source, keys, confidence
+        return [self._key(target[1], target[2]) for target in targets[:MAX_CANDIDATES]], confidence
 
     def _targets(self, table: FileTable, ref: Ref) -> tuple[list[Value], float | None]:
         """What a reference means, with a confidence where that is not sure."""
@@ -283,3 +284,21 @@ class Linker:
 
     def _kind(self, value: Value) -> str:
         return self._world.table(value[1]).defs[value[2]].kind
+
+
+def _place(table: FileTable, ref: Ref) -> Ref:
+    """The reference at its widest place: equal ones mean the same.
+
+    That is the file where no scope binds its head, and the last line that binds it instead of its own.
+    """
+    scope, letter, expr, line = ref
+    if "|" in expr:
+        return ref
+    head = parse(expr)[0]
+    line = table.last_bound(head, line) if head in table.repeated else 0
+    if scope != FILE_SCOPE and widened(table, head):
+        scope = FILE_SCOPE
+    return _new(Ref, (scope, letter, expr, line))
+
+
+_new: Final = tuple.__new__  # a tenth of the generated constructor's time

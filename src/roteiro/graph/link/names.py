@@ -42,11 +42,17 @@ class Names:
     def find(self, table: FileTable, scope: int, wanted: Wanted) -> Values:
         """What a bare name stands for at a scope."""
         rules = table.rules
+        plain = not rules.implicit_members
+        count = len(table.defs)
         current = scope
         while True:
-            found = self._in_scope(table, current, scope, wanted)
-            if found is not None:
-                return found
+            names = table.names.get(current)
+            bound = names is not None and wanted.name in names
+            # Most scopes bind nothing of the name, and are not looked at closer.
+            if bound or not plain or (0 <= current < count and table.defs[current].params):
+                found = self._in_scope(table, current, scope, wanted)
+                if found is not None:
+                    return found
             if current == FILE_SCOPE:
                 break
             current = table.parent(current)

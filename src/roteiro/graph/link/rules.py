@@ -8,7 +8,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 
@@ -21,7 +21,8 @@ class Rules:
     members may stand in other files, `reopened`: even where the type is stated again. `implicit_members`:
     a bare name in a method may be a member of its type. `explicit_self`: a method's first parameter is the
     receiver. `declared`: a function of another file needs a prototype in sight. `construct`: the member of
-    a type that makes an instance. `common_members` are too usual a name to guess by.
+    a type that makes an instance. `common_members` are too usual a name to guess by. `lexical`: a name
+    that only the file binds means the same everywhere in the file. `words` stand for a type or its instance.
     """
 
     family: str
@@ -42,11 +43,14 @@ class Rules:
     global_functions: bool = False
     suffixes: tuple[str, ...] = ("",)
     common_members: frozenset[str] = frozenset()
+    lexical: bool = field(init=False)
+    words: frozenset[str] = field(init=False)
 
-    @property
-    def lexical(self) -> bool:
-        """Whether a name that only the file binds means the same everywhere in the file."""
-        return not self.implicit_members and self.modules in {"python", "ecma"}
+    def __post_init__(self) -> None:
+        # Fields and not properties: both are asked for with every expression.
+        lexical = not self.implicit_members and self.modules in {"python", "ecma"}
+        object.__setattr__(self, "lexical", lexical)
+        object.__setattr__(self, "words", self.super_names | self.class_names | self.self_names)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -45,8 +45,8 @@ class FileTable:
     """
 
     __slots__ = (
-        "_lines", "attributes", "blocks", "defs", "header", "lang", "members", "names", "path",
-        "qualnames", "repeated", "rules", "scoped", "stars",
+        "_lines", "attributes", "blocks", "defs", "header", "lang", "lexical", "members", "names",
+        "path", "qualnames", "repeated", "rules", "scoped", "stars",
     )  # fmt: skip
 
     def __init__(self, path: str, header: FileHeader, body: FileBody | None) -> None:
@@ -54,6 +54,7 @@ class FileTable:
         self.header = header
         self.lang = header.lang
         self.rules: Rules = RULES[header.lang]
+        self.lexical = self.rules.lexical
         self.defs = header.defs
         self.blocks = body.blocks if body is not None else ()
         self.names: dict[int, dict[str, Entries]] = {}

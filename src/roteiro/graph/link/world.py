@@ -29,8 +29,11 @@ _SYSTEMS: Final[Mapping[str, type[System]]] = {
     "paths": PathSystem,
 }
 
-# Definitions and binds in kept tables, some 700 bytes each with all that looks them up.
+# Definitions and binds in kept tables, some 700 bytes each with all that looks them up. A tree of many files
+# needs the memory for its indexes.
 _MAX_ROWS: Final = 50_000
+_MAX_ROWS_OF_FEW: Final = 150_000
+_FEW_FILES: Final = 2_500
 
 
 class World:
@@ -46,6 +49,7 @@ class World:
         self.cuts = 0
         self._tables: dict[str, FileTable] = {}
         self._rows = 0
+        self._max_rows = _MAX_ROWS_OF_FEW if len(headers) <= _FEW_FILES else _MAX_ROWS
         self._closed: FileTable | None = None
         self._systems: dict[str, System] = {}
         self._by_lang: dict[str, System] = {}
@@ -79,7 +83,7 @@ class World:
 
     def rest(self) -> bool:
         """Between two files: forget the tables if they are too many. Says whether they were."""
-        if self._rows <= _MAX_ROWS:
+        if self._rows <= self._max_rows:
             return False
         self._tables.clear()
         self._rows = 0
