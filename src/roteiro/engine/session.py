@@ -17,6 +17,8 @@ FORK_FLOOR_TOKENS = 16
 # A saved state is brought in whole: of one with more than this many times the tokens that are kept, it is not
 # worth the window that it needs.
 _MOST_PARTS = 4
+# Tokens that are compared first; then twice as many each time.
+_FIRST_STEP = 64
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -74,15 +76,17 @@ class Choice:
 
 
 def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
-    """Length of the longest common prefix."""
+    """Length of the longest common prefix; costs no more than the prefix is long."""
     limit = min(len(left), len(right))
-    if list(left[:limit]) == list(right[:limit]):
-        return limit
-    low, high = 0, limit
-    # Halving compares slices in C; walking 100,000 tokens one by one in Python would be felt.
+    low, step = 0, _FIRST_STEP
+    # Slices are compared in C; walking 100,000 tokens one by one in Python would be felt.
+    while low < limit and _same(left, right, low, low + step):
+        low += step
+        step *= 2
+    low, high = min(low, limit), min(low + step, limit)
     while low < high:
         middle = (low + high + 1) // 2
-        if list(left[low:middle]) == list(right[low:middle]):
+        if _same(left, right, low, middle):
             low = middle
         else:
             high = middle - 1
@@ -146,6 +150,10 @@ def divergence_note(session: Session, prompt: Sequence[int]) -> str:
 
 
 # -------------------------------------------------------------------------------------------------
+
+
+def _same(left: Sequence[int], right: Sequence[int], start: int, end: int) -> bool:
+    return tuple(left[start:end]) == tuple(right[start:end])
 
 
 def _same_conversation(session: Session, keep: int) -> bool:

@@ -17,9 +17,11 @@ CONVERSATIONS = ("alpha first. ", "bravo second. ", "gamma third. ", "delta four
 
 
 def test_the_common_prefix_is_found_at_every_length() -> None:
-    for length in range(40):
-        left = [*range(length), 1000, *range(5)]
-        assert common_prefix(left, [*range(length), 2000]) == length
+    for length in (*range(300), 1000, 5000):
+        left = [*range(length), -1, *range(700)]
+        assert common_prefix(left, (*range(length), -2)) == length
+        assert common_prefix((*range(length), -2, *range(700)), left) == length
+        assert common_prefix(left, left[:length]) == length
     assert common_prefix([1, 2], [1, 2, 3]) == 2
     assert common_prefix([], [1]) == 0
 
