@@ -69,6 +69,8 @@ ROWS: dict[type[errors.RoteiroError], Row] = {
     errors.ReaderTooSlow: Row(status=408, type=INVALID),
 }
 
+# Where nothing is known better: about what a server takes to be there again.
+_RETRY_SECONDS = 3
 _UNKNOWN = Row(status=500, type=SERVER)
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -160,8 +162,8 @@ def _of_ours(error: errors.RoteiroError, request_id: str) -> Problem:
     for key, value in error.details.items():
         body.setdefault(key, value)
     headers = {}
-    if isinstance(error, errors.Busy):
-        headers["Retry-After"] = str(error.retry_after_s)
+    if row.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers["Retry-After"] = str(getattr(error, "retry_after_s", _RETRY_SECONDS))
     if not row.retry:
         headers["x-should-retry"] = "false"  # the OpenAI SDKs obey it
     return Problem(status=row.status, body=body, headers=headers)

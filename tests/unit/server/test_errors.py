@@ -126,6 +126,7 @@ def test_every_leaf_can_be_told() -> None:
         told = problem(error, request_id="r")
         assert told.body["message"]
         assert told.body["code"] == leaf.code
+        assert ("Retry-After" in told.headers) == (told.status == 503)
         assert told.response().headers["content-type"] == "application/json; charset=utf-8"
 
 
