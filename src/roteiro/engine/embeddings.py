@@ -72,6 +72,7 @@ def embed(
             steering.between_steps()
             vectors += [_normalised(one) for one in context.embed([inputs[i] for i in batch])]
     except BaseException:
+        context.rearm()
         resident.embedding.close()
         raise
     finally:

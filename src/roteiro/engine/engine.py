@@ -235,7 +235,7 @@ class Engine:
             self._release(ticket)
 
     def end_requests(self) -> None:
-        """Let what runs and what waits fail with `EngineClosed`, and whatever comes after it. Idempotent."""
+        """Let what has the lock, waits for it or wants it later fail with `EngineClosed`. Idempotent."""
         self._lock.close()
         for steering in self._running:
             steering.end()
@@ -319,6 +319,8 @@ class Engine:
         ticket = await self._lock.acquire(client, lambda position: steering.post(Queued(position=position)))
         self._running.add(steering)
         try:
+            if self._lock.closed:  # between the grant and now
+                raise EngineClosed
             begin()
             self._sleeping = False
             return await self._run_admitted(record, steering, job)
@@ -363,7 +365,7 @@ class Engine:
             self._idle_timer = loop.call_later(self.options.sleep_idle_s, self._go_to_sleep)
 
     def _go_to_sleep(self) -> None:
-        if self._lock.held or self._lock.waiting:
+        if self._lock.held or self._lock.waiting or self._lock.closed:
             return
         task = asyncio.get_running_loop().create_task(self._unload_all())
         self._background.add(task)

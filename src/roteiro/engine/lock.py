@@ -52,6 +52,11 @@ class FairLock:
         """True while somebody has the lock."""
         return self._holder is not None
 
+    @property
+    def closed(self) -> bool:
+        """True once `close` was called."""
+        return self._closed
+
     async def acquire(self, client: str = "", on_position: Callable[[int], None] = lambda _: None) -> Ticket:
         """Wait for the lock. `on_position` hears the place (1 is next) at once and on every change.
 

@@ -7,8 +7,9 @@ engine thread.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Sequence
 
-from roteiro.engine.backend import ModelFacts
+from roteiro.engine.backend import ModelFacts, State
 from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import GenerationRequest
 from roteiro.engine.session import Session
@@ -57,13 +58,34 @@ def places_to_save(
         kinds[cut] = "preamble"
     if facts.in_parts:
         # The next conversation then finds what it shares with a long prompt and need not copy it from the
-        # session. It drives nothing out: the session itself is saved when it is lost.
-        size = kv_bytes_per_token(record.header) * total
-        if total - max([held, *kinds]) >= FLOOR_TOKENS and size <= snapshots.room:
+        # session.
+        if total - max([held, *kinds]) >= FLOOR_TOKENS:
             kinds[total] = "turn"
     elif facts.memory != "none" and opened >= max(FLOOR_TOKENS, held + 1):
         kinds[opened] = "turn"
     return kinds
+
+
+def save_on_the_way(
+    snapshots: SnapshotStore,
+    resident: Resident,
+    tokens: Sequence[int],
+    kind: SnapshotKind,
+    *,
+    copy: Callable[[], State],
+    now: float,
+) -> None:
+    """Keep the state of a prompt's first tokens at one of its `places_to_save`; `copy` makes the copy."""
+    model, facts = identity_of(resident.record), resident.model.facts
+    if not snapshots.wants(model, tokens):
+        return
+    if kind == "preamble" and facts.in_parts and snapshots.promote(model, tokens, now):
+        return
+    # A prompt drives nothing out: its session is still there, and is saved when it is lost.
+    spare = kind == "turn" and facts.in_parts
+    if spare and kv_bytes_per_token(resident.record.header) * len(tokens) > snapshots.room:
+        return
+    snapshots.add(model, tokens, copy(), kind, now, spare=spare)
 
 
 def save_session(snapshots: SnapshotStore, resident: Resident, session: Session, now: float) -> None:

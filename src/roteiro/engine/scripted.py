@@ -304,8 +304,7 @@ class ScriptedContext(_Counted):
         if length < len(self.tokens) and length > 0 and self._facts.memory in _NOT_REWINDABLE:
             return False
         del self.tokens[length:]
-        if not self.tokens:
-            self._first = 0
+        self._first = self._first if self.tokens else 0
         return True
 
     def first_position(self) -> int:

@@ -93,17 +93,15 @@ def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:
     return low
 
 
-def kept_prefix(held: Sequence[int], prompt: Sequence[int], *, in_parts: bool) -> int:
+def kept_prefix(held: Sequence[int], prompt: Sequence[int], *, longest_cut: int) -> int:
     """How many tokens of a saved state a prompt can use; at least one is left to evaluate.
 
-    All or none, unless its memory can be cut (`in_parts`); and not where bringing in all of it to keep a
-    small part of it would cost more than the part.
+    All or none, unless the state can be cut. That is done to states of up to `longest_cut` tokens (0: to
+    none), and not where bringing in all of it to keep a small part would cost more than the part.
     """
-    most = len(prompt) - 1
-    if not in_parts:
-        return len(held) if len(held) <= most and list(prompt[: len(held)]) == list(held) else 0
-    keep = min(common_prefix(held, prompt), most)
-    return keep if len(held) <= _MOST_PARTS * keep else 0
+    keep = min(common_prefix(held, prompt), len(prompt) - 1)
+    whole = keep == len(held)
+    return keep if whole or len(held) <= min(longest_cut, _MOST_PARTS * keep) else 0
 
 
 def usable_prefix(session: Session, prompt: Sequence[int], facts: ModelFacts) -> int:

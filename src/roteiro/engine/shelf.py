@@ -88,14 +88,14 @@ class Shelf:
         return f"<Shelf {known}, at most {self._budget / 2**20:.0f} MiB>"
 
     def find(
-        self, model: str, prompt: Sequence[int], *, longer_than: int, in_parts: bool = False
+        self, model: str, prompt: Sequence[int], *, longer_than: int, longest_cut: int = 0
     ) -> Shelved | None:
         """The entry of which the prompt can use most, and more than what there is; see `kept_prefix`."""
         best: Shelved | None = None
         for entry in self._known().values():
             if entry.model != model or len(entry.tokens) <= longer_than:
                 continue
-            keep = kept_prefix(entry.tokens, prompt, in_parts=in_parts)
+            keep = kept_prefix(entry.tokens, prompt, longest_cut=longest_cut)
             if keep > longer_than:
                 best, longer_than = entry, keep
         return best

@@ -1,9 +1,10 @@
 """The prefix cache: sequence states in host memory, restored whole at position 0, then cut where they can be.
 
-Two kinds: a *turn* is what a session held when it was about to be overwritten; a *preamble* is a prefix that
-prompts share (an agent's system prompt and tools). Preambles outlive turns. The budget is in bytes, and
-`_held` is the one place that accounts for them. A shelf, where there is one, keeps them on disk: preambles as
-they are learned, turns when the store is closed. Thread: engine thread.
+Two kinds: a *turn* is what a session held when a long prompt was evaluated, or when it was about to be
+overwritten; a *preamble* is a prefix that prompts share (an agent's system prompt and tools). Preambles
+outlive turns. The budget is in bytes, and `_held` is the one place that accounts for them. A shelf, where
+there is one, keeps them on disk: preambles as they are learned, turns when the store is closed. Thread:
+engine thread.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from roteiro.engine.backend import State
@@ -96,7 +98,7 @@ class SnapshotStore:
         now: float,
         *,
         longer_than: int = 0,
-        in_parts: bool = False,
+        longest_cut: int = 0,
     ) -> Found | None:
         """The entry of which the prompt can use most; see `kept_prefix`.
 
@@ -108,12 +110,12 @@ class SnapshotStore:
         for entry in sorted(self._entries, key=lambda one: len(one.tokens)):
             if entry.model != model or len(entry.tokens) <= most:
                 continue
-            keep = kept_prefix(entry.tokens, prompt, in_parts=in_parts)
+            keep = kept_prefix(entry.tokens, prompt, longest_cut=longest_cut)
             if keep > most:
                 best, most = entry, keep
-        shelved = self._from_shelf(model, prompt, most, now, in_parts=in_parts)
+        shelved = self._from_shelf(model, prompt, most, now, longest_cut=longest_cut)
         if shelved is not None:
-            best, most = shelved, kept_prefix(shelved.tokens, prompt, in_parts=in_parts)
+            best, most = shelved, kept_prefix(shelved.tokens, prompt, longest_cut=longest_cut)
         elif best is not None and self._shelf is not None:
             self._shelf.touch(model, best.tokens)
         if best is None:
@@ -121,20 +123,26 @@ class SnapshotStore:
         best.last_used = now
         return Found(best, most)
 
-    def promote(self, model: str, tokens: Sequence[int]) -> bool:
-        """Make a preamble of a turn that begins with one and holds little more; False where there is none.
-
-        For memory that can be cut: there the turn serves in the preamble's place.
-        """
+    def stand_in(self, model: str, tokens: Sequence[int], now: float, *, cut: bool) -> Snapshot | None:
+        """The entry for these tokens, or, where it can be cut to them, one that holds little more."""
         wanted = tuple(tokens)
+        most = len(wanted) + (len(wanted) // _LITTLE_MORE if cut else 0)
         for entry in self._entries:
-            little = len(wanted) <= len(entry.tokens) <= len(wanted) + len(wanted) // _LITTLE_MORE
-            if entry.model == model and little and entry.tokens[: len(wanted)] == wanted:
-                entry.kind = "preamble"
-                if self._shelf is not None:
-                    self._shelf.keep(model, entry.tokens, entry.data, entry.kind)
-                return True
-        return False
+            close = len(wanted) <= len(entry.tokens) <= most
+            if entry.model == model and close and entry.tokens[: len(wanted)] == wanted:
+                entry.last_used = now
+                return entry
+        return None
+
+    def promote(self, model: str, tokens: Sequence[int], now: float) -> bool:
+        """Make the preamble of a stand-in that can be cut; False where there is none."""
+        entry = self.stand_in(model, tokens, now, cut=True)
+        if entry is None:
+            return False
+        entry.kind = "preamble"
+        if self._shelf is not None:
+            self._shelf.keep(model, entry.tokens, entry.data, entry.kind)
+        return True
 
     def wants(self, model: str, tokens: Sequence[int]) -> bool:
         """Whether these tokens are worth saving: long enough, and not already in an entry."""
@@ -150,17 +158,23 @@ class SnapshotStore:
         data: State,
         kind: SnapshotKind,
         now: float,
+        *,
+        spare: bool = False,
     ) -> bool:
-        """Keep a state; False when it cannot fit. Turns that it extends are dropped."""
+        """Keep a state; False when it cannot fit, and then nothing is dropped. Turns that it extends are.
+
+        `spare`: it is kept only as long as nothing else is to be dropped for it.
+        """
         new = Snapshot(model=model, tokens=tuple(tokens), data=data, kind=kind, last_used=now)
-        if new.size > self._budget:
+        replaced = [one for one in self._entries if one.model == model and _extends(new, one)]
+        others = [one for one in self._entries if one not in replaced]
+        room = self._budget - sum(one.size for one in others)
+        victims = _victims(others, needed=new.size - room, kind=kind)
+        if victims is None or (spare and victims):
             _LOG.debug("snapshot refused size=%d budget=%d", new.size, self._budget)
             return False
-        for entry in list(self._entries):
-            if entry.model == model and superseded(entry.kind, entry.tokens, new.tokens):
-                self._drop(entry)
-        if not self._make_room(new):
-            return False
+        for entry in (*replaced, *victims):
+            self._drop(entry)
         self._entries.append(new)
         self._held += new.size
         if self._shelf is not None and kind == "preamble":
@@ -217,12 +231,13 @@ class SnapshotStore:
     # ---------------------------------------------------------------------------------------------
 
     def _from_shelf(
-        self, model: str, prompt: Sequence[int], floor: int, now: float, *, in_parts: bool
+        self, model: str, prompt: Sequence[int], floor: int, now: float, *, longest_cut: int
     ) -> Snapshot | None:
         """An entry on disk that serves more than `floor` tokens, brought into memory."""
         if self._shelf is None:
             return None
-        while (found := self._shelf.find(model, prompt, longer_than=floor, in_parts=in_parts)) is not None:
+        find = partial(self._shelf.find, model, prompt, longer_than=floor, longest_cut=longest_cut)
+        while (found := find()) is not None:
             data = self._shelf.load(found)
             if data is None:
                 continue  # the shelf has forgotten it
@@ -231,17 +246,23 @@ class SnapshotStore:
             return Snapshot(model=model, tokens=found.tokens, data=data, kind=found.kind, last_used=now)
         return None
 
-    def _make_room(self, new: Snapshot) -> bool:
-        """Drop turns, oldest first, then preambles; a turn never drives out a preamble."""
-        order = sorted(self._entries, key=lambda one: (one.kind == "preamble", one.last_used))
-        for entry in order:
-            if self._held + new.size <= self._budget:
-                break
-            if new.kind == "turn" and entry.kind == "preamble":
-                return False
-            self._drop(entry)
-        return self._held + new.size <= self._budget
-
     def _drop(self, entry: Snapshot) -> None:
         self._entries.remove(entry)
         self._held -= entry.size
+
+
+def _extends(new: Snapshot, old: Snapshot) -> bool:
+    return superseded(old.kind, old.tokens, new.tokens)
+
+
+def _victims(entries: Sequence[Snapshot], *, needed: int, kind: SnapshotKind) -> list[Snapshot] | None:
+    """What goes for `needed` bytes: turns, oldest first, then preambles, which no turn drives out."""
+    victims: list[Snapshot] = []
+    for entry in sorted(entries, key=lambda one: (one.kind == "preamble", one.last_used)):
+        if needed <= 0:
+            break
+        if kind == "turn" and entry.kind == "preamble":
+            return None
+        victims.append(entry)
+        needed -= entry.size
+    return victims if needed <= 0 else None

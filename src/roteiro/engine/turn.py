@@ -18,9 +18,9 @@ from roteiro.engine.meter import Meter
 from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
 from roteiro.engine.sampling import resolve
-from roteiro.engine.saving import identity_of, places_to_save, save_session
+from roteiro.engine.saving import identity_of, places_to_save, save_on_the_way, save_session
 from roteiro.engine.session import Choice, Session, choose_session
-from roteiro.engine.sizing import WindowPlan, grown_size
+from roteiro.engine.sizing import CONTEXT_MULTIPLE, WindowPlan, grown_size, kv_bytes_per_token
 from roteiro.engine.snapshots import Found, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
 from roteiro.errors import CapacityError, LoadFailed, ModelTooLarge, ModelUnusable
@@ -138,15 +138,26 @@ class Turn:
         """A saved prefix that is worth more than what is live."""
         if not self.request.cache_prompt:
             return None
+        model, prompt, now = identity_of(self.record), self.request.prompt, self.clock()
+        forks, cut = choice.how == "fork", resident.model.facts.in_parts
+        longer_than = choice.keep if forks else choice.keep + _RESTORE_GAIN_TOKENS - 1
+        longest = self._longest_cut() if cut else 0
+        found = self.snapshots.find(model, prompt, now, longer_than=longer_than, longest_cut=longest)
+        if found is not None or not forks:
+            return found
         # A fork is a copy too, and has to be written before it is read.
-        gain = 0 if choice.how == "fork" else _RESTORE_GAIN_TOKENS
-        return self.snapshots.find(
-            identity_of(self.record),
-            self.request.prompt,
-            self.clock(),
-            longer_than=choice.keep + gain - 1,
-            in_parts=resident.model.facts.in_parts,
-        )
+        same = self.snapshots.stand_in(model, prompt[: choice.keep], now, cut=cut)
+        usable = same is not None and len(same.tokens) <= max(longest, choice.keep)
+        return Found(same, choice.keep) if same is not None and usable else None
+
+    def _longest_cut(self) -> int:
+        """The longest state that can be brought in to be cut: its context must fit window and budget."""
+        most = self.plan.window - 1
+        if self.pool.budget > 0:
+            left = self.pool.budget - self.record.size
+            tokens = left // max(1, kv_bytes_per_token(self.record.header))
+            most = min(most, tokens // CONTEXT_MULTIPLE * CONTEXT_MULTIPLE - 1)
+        return max(most, self.plan.start - 1)
 
     def _save_lost(self, resident: Resident, session: Session, choice: Choice) -> None:
         """Save a session that is about to be overwritten by another conversation."""
@@ -157,7 +168,13 @@ class Turn:
     def _restore(self, resident: Resident, session: Session, found: Found) -> None:
         """Bring a saved prefix in, whole, and cut it; start over where that fails."""
         snapshot, keep = found
-        context = self._fitting(resident, session, len(snapshot.tokens))
+        try:
+            context = self._fitting(resident, session, len(snapshot.tokens))
+        except (ModelTooLarge, LoadFailed):
+            # A context of the request's own size may do: nothing was wrong with the snapshot.
+            self._continue(resident, session, 0)
+            self.note = f"no room for a snapshot of {len(snapshot.tokens)} tokens"
+            return
         if context.restore(snapshot.data) and context.trim(keep):
             session.tokens = list(snapshot.tokens[:keep])
             self.note = f"restored {keep} tokens ({snapshot.kind} snapshot)"
@@ -192,10 +209,10 @@ class Turn:
         """A copy of the source's state, or of its beginning, and an empty context with room for it."""
         assert source.context is not None
         room = len(source.tokens) if length is None else length
-        source.busy = True
         # Both mostly wait for fresh memory, so the one is done beside the other.
         with ThreadPoolExecutor(1) as beside:
             copy = beside.submit(source.context.save, length)
+            source.busy = True
             try:
                 context = self._fitting(resident, session, room)
             except (ModelTooLarge, LoadFailed):
@@ -226,7 +243,8 @@ class Turn:
         if context is not None and context.n_ctx >= max(self.plan.enough, tokens + 1):
             self._clear(session)
             return context
-        size = max(self.plan.start, min(-(-(tokens + 1) // 256) * 256, self.plan.window))
+        rounded = -(-(tokens + 1) // CONTEXT_MULTIPLE) * CONTEXT_MULTIPLE
+        size = max(self.plan.start, min(rounded, self.plan.window))
         return self.pool.open_context(resident, session, size)
 
     def _move(self, resident: Resident, session: Session, n_ctx: int) -> bool:
@@ -288,18 +306,17 @@ class Turn:
 
     def _prefill(self, resident: Resident, sequence: Sequence) -> None:
         """Evaluate the prompt, saving what later prompts may share on the way."""
-        prompt, model, facts = self.request.prompt, identity_of(self.record), resident.model.facts
+        prompt, facts = self.request.prompt, resident.model.facts
         held = len(sequence.session.tokens)
         again = self.same_conversation
         kinds = places_to_save(self.request, self.record, facts, self.snapshots, held=held, again=again)
 
+        def copy() -> State:
+            return sequence.context.save() if self.copied is None else self.copied
+
         def save(position: int) -> None:
             kind, tokens = kinds[position], prompt[:position]
-            if kind == "preamble" and facts.in_parts and self.snapshots.promote(model, tokens):
-                return
-            if self.snapshots.wants(model, tokens):
-                state = sequence.context.save() if self.copied is None else self.copied
-                self.snapshots.add(model, tokens, state, kind, self.clock())
+            save_on_the_way(self.snapshots, resident, tokens, kind, copy=copy, now=self.clock())
 
         if held in kinds:
             save(held)

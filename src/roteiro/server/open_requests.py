@@ -28,6 +28,7 @@ class _Open:
         self.scope = scope
         self.limit = limit
         self.started = False
+        self.complete = False
         self.streams = False
 
     @property
@@ -41,6 +42,8 @@ class _Open:
             self.started = True
             media = Headers(raw=message.get("headers", [])).get("content-type", "")
             self.streams = media.startswith("text/event-stream")
+        elif message["type"] == "http.response.body":
+            self.complete = not message.get("more_body", False)
 
 
 class OpenRequests:
@@ -117,6 +120,8 @@ class EndsAtStop:
             self._requests.remove(one)
 
     async def _last_words(self, one: _Open, send: Send) -> None:
+        if one.complete:
+            return
         if not one.started:
             raise EngineClosed
         body = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,9 +108,13 @@ async def test_a_pin_to_another_slot_copies_the_live_state(tmp_path: Path) -> No
     await engine.aclose()
 
 
+@pytest.mark.parametrize("cache", [0, 64 * MIB])
 @pytest.mark.parametrize("memory", ["attention", "swa"])
-async def test_what_is_shared_with_a_long_session_is_copied_alone(tmp_path: Path, memory: MemoryKind) -> None:
-    engine, _ = make_engine(behaviour=Behaviour(memory=memory, n_swa=20_000))
+async def test_what_is_shared_with_a_long_session_is_copied_alone(
+    tmp_path: Path, memory: MemoryKind, cache: int
+) -> None:
+    behaviour = Behaviour(memory=memory, n_swa=20_000)
+    engine, _ = make_engine(behaviour=behaviour, prefix_cache_bytes=cache)
     record = make_record(tmp_path, window=20_000)
     await say(engine, record, "p" * 300 + "x" * 15_000, id_slot=0)
     end = await say(engine, record, "p" * 300 + "another", id_slot=1)
@@ -161,11 +166,38 @@ async def test_a_long_prompt_is_there_for_the_next_conversation(tmp_path: Path) 
 
 
 async def test_a_long_prompt_drives_nothing_out_of_the_prefix_cache(tmp_path: Path) -> None:
-    engine, backend = make_engine(prefix_cache_bytes=MIB)
+    engine, backend = make_engine(prefix_cache_bytes=2 * MIB)
     record = make_record(tmp_path)
     # The record's keys and values take 1 KiB a token: what is estimated before it is copied.
-    await say(engine, record, "p" * 1100)
-    assert (backend.saves, engine.state().snapshots) == (0, 0)
+    await say(engine, record, "p" * 1000, id_slot=0)
+    assert (backend.saves, engine.state().snapshots) == (1, 1)
+    await say(engine, record, "q" * 2040, id_slot=1)
+    assert (backend.saves, engine.state().snapshots) == (1, 1)
+    await engine.aclose()
+
+
+@pytest.mark.parametrize("limit", [{"max_context_tokens": 8192}, {"memory_budget_bytes": 74 * MIB}])
+async def test_a_state_too_long_for_window_or_budget_is_left_alone(
+    tmp_path: Path, limit: dict[str, int]
+) -> None:
+    folder = tmp_path / "prefixes"
+    cache: dict[str, Any] = {
+        "prefix_cache_bytes": 64 * MIB,
+        "prefix_disk_bytes": 64 * MIB,
+        "prefix_folder": folder,
+    }
+    record = make_record(tmp_path, window=20_000)
+    engine, _ = make_engine(**cache)
+    await say(engine, record, "p" * 15_000)
+    await engine.aclose()
+    asked = "p" * 5000 + "another"
+    engine, backend = make_engine(**cache, **limit)
+    end = await say(engine, record, asked, max_tokens=16)
+    assert (end.timings.cache_n, backend.prompts) == (0, [asked])
+    await engine.aclose()
+    engine, backend = make_engine(**cache)
+    end = await say(engine, record, "p" * 15_000 + "more", max_tokens=16)
+    assert end.timings.cache_n == 15_000
     await engine.aclose()
 
 

@@ -38,7 +38,7 @@ def test_memory_that_can_be_cut_serves_what_a_prompt_shares_with_it() -> None:
     store.add("file", [*tokens(0, 600), *tokens(9000, 100)], b"short", "turn", 2.0)
 
     def served(prompt: list[int], longer_than: int = 0) -> tuple[State, int] | None:
-        found = store.find("file", prompt, 3.0, longer_than=longer_than, in_parts=True)
+        found = store.find("file", prompt, 3.0, longer_than=longer_than, longest_cut=2000)
         return None if found is None else (found.snapshot.data, found.keep)
 
     # The one that shares most; of two that share as much, the one that is quicker to bring in.
@@ -51,18 +51,50 @@ def test_memory_that_can_be_cut_serves_what_a_prompt_shares_with_it() -> None:
     assert served([*tokens(0, 175), 1]) == (b"short", 175)
     assert served([*tokens(0, 174), 1]) is None
     assert served(tokens(1, 600)) is None
+    # One that is too long to be brought in serves only where nothing is cut off.
+    short = store.find("file", [*tokens(0, 1000), 1], 3.0, longest_cut=1999)
+    assert short is not None
+    assert (short.snapshot.data, short.keep) == (b"short", 600)
+    whole = store.find("file", tokens(0, 2001), 3.0, longest_cut=1999)
+    assert whole is not None
+    assert whole.keep == 2000
     assert store.find("file", [*tokens(0, 600), 1], 3.0) is None
 
 
 def test_a_turn_that_holds_little_more_becomes_the_preamble() -> None:
     store = SnapshotStore(MIB)
     store.add("file", tokens(0, 1000), b"turn", "turn", 1.0)
-    assert not store.promote("file", tokens(0, 799))
-    assert not store.promote("file", tokens(1, 900))
-    assert not store.promote("other", tokens(0, 900))
-    assert store.promote("file", tokens(0, 800))
-    store.add("file", tokens(0, 1100), b"later", "turn", 2.0)
+    assert not store.promote("file", tokens(0, 799), 2.0)
+    assert not store.promote("file", tokens(1, 900), 2.0)
+    assert not store.promote("other", tokens(0, 900), 2.0)
+    assert store.promote("file", tokens(0, 800), 2.0)
+    store.add("file", tokens(0, 1100), b"later", "turn", 3.0)
     assert repr(store).startswith("<SnapshotStore 1 preambles, 1 turns")
+
+
+def test_a_promoted_turn_counts_as_used() -> None:
+    entry = 1000 + 8 * 600
+    store = SnapshotStore(2 * entry)
+    store.add("file", tokens(0, 600), bytes(1000), "turn", 1.0)
+    store.add("file", tokens(9000, 600), bytes(1000), "preamble", 2.0)
+    assert store.promote("file", tokens(0, 590), 3.0)
+    store.add("file", tokens(20_000, 600), bytes(1000), "preamble", 4.0)
+    assert store.stand_in("file", tokens(0, 600), 5.0, cut=False) is not None
+    assert store.stand_in("file", tokens(9000, 600), 5.0, cut=False) is None
+
+
+def test_what_is_not_kept_drops_nothing() -> None:
+    entry = 1000 + 8 * 600
+    store = SnapshotStore(2 * entry)
+    store.add("file", tokens(0, 600), bytes(1000), "preamble", 1.0)
+    store.add("file", tokens(9000, 600), bytes(1000), "turn", 2.0)
+    # It goes on from the turn and is larger than what the preamble leaves.
+    assert not store.add("file", tokens(9000, 700), bytes(1000), "turn", 3.0)
+    assert not store.add("file", tokens(30_000, 600), bytes(1000), "turn", 3.0, spare=True)
+    assert repr(store).startswith("<SnapshotStore 1 preambles, 1 turns")
+    assert store.add("file", tokens(9000, 650), bytes(600), "turn", 3.0, spare=True)
+    assert store.add("file", tokens(30_000, 600), bytes(1000), "turn", 3.0)
+    assert store.find("file", tokens(9000, 700), 4.0) is None
 
 
 def test_short_and_known_prefixes_are_not_wanted() -> None:
