@@ -97,7 +97,7 @@ class Engine:
         self._admit = admit
         self._thread = EngineThread()
         self._lock = FairLock(options.queue_limit)
-        self._snapshots = SnapshotStore(options.prefix_cache_bytes, _shelf(options, backend))
+        self._snapshots = SnapshotStore(options.prefix_cache_bytes, self._shelf())
         self._pool = Pool(
             backend,
             budget=options.memory_budget_bytes,
@@ -380,6 +380,12 @@ class Engine:
         finally:
             ticket.release()
 
+    def _shelf(self) -> Shelf | None:
+        folder, budget = self.options.prefix_folder, self.options.prefix_disk_bytes
+        if folder is None or budget == 0:
+            return None
+        return Shelf(folder, budget=budget, build=self._backend.build, still=lambda: not self._lock.held)
+
     def _check_inputs(self, record: ModelRecord, inputs: Sequence[Sequence[int]]) -> None:
         window = self.window(record)
         if not inputs or not all(inputs):
@@ -387,12 +393,6 @@ class Engine:
         for index, tokens in enumerate(inputs):
             if len(tokens) > window:
                 raise ContextOverflow(prompt_tokens=len(tokens), n_ctx=window, input_index=index)
-
-
-def _shelf(options: EngineOptions, backend: Backend) -> Shelf | None:
-    if options.prefix_folder is None or options.prefix_disk_bytes == 0:
-        return None
-    return Shelf(options.prefix_folder, budget=options.prefix_disk_bytes, build=backend.build)
 
 
 def _nothing() -> None:

@@ -15,10 +15,11 @@ import logging
 import os
 import stat
 import tempfile
+import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from io import BufferedReader
@@ -35,6 +36,10 @@ _DIGEST_BYTES: Final = 16
 # A head is short and its tokens are 4 bytes each: more than these are no file of ours.
 _MOST_HEAD_BYTES: Final = 4096
 _MOST_TOKENS: Final = 1 << 22
+# A state is written when the machine was still at this many looks.
+_LOOK_SECONDS: Final = 0.25
+_CALM_LOOKS: Final = 2
+_LONGEST_WAIT_SECONDS: Final = 60.0
 # A file that is being written, or was when its server was killed, is left alone this long.
 _STALE_SECONDS: Final = 3600
 
@@ -71,12 +76,18 @@ class Shelf:
         folder: where the files are; made when the first one is written.
         budget: the most bytes of all files together.
         build: names the library that made the states; those of another are of no use.
+        still: whether nobody waits for the machine; asked from the writer's thread. A state is written when
+            that holds for a while, after a minute at the latest, and at the stop.
     """
 
-    def __init__(self, folder: Path, *, budget: int, build: str) -> None:
+    def __init__(
+        self, folder: Path, *, budget: int, build: str, still: Callable[[], bool] | None = None
+    ) -> None:
         self._folder = folder
         self._budget = budget
         self._build = build
+        self._still = still
+        self._closing = threading.Event()
         # What is whole on disk, as far as this thread has heard; what is on its way there; what it will hear.
         self._entries: dict[Path, Shelved] | None = None
         self._pending: dict[Path, Shelved] = {}
@@ -143,7 +154,8 @@ class Shelf:
         self._remove([one for one in self._known().values() if one.model == model])
 
     def close(self) -> None:
-        """Wait for what is being written. Idempotent."""
+        """Write what waits. Idempotent."""
+        self._closing.set()
         self._writer.shutdown(wait=True)
 
     # ---------------------------------------------------------------------------------------------
@@ -214,8 +226,17 @@ class Shelf:
                 _LOG.info("kept prefix removed path=%s: %r", path.name, error)
                 _remove(path)
 
+    def _wait_until_still(self) -> None:
+        """Writer's thread: digesting and writing 40 MB took a tenth of a second from a prompt's cores."""
+        if self._still is None:
+            return
+        calm, latest = 0, time.monotonic() + _LONGEST_WAIT_SECONDS
+        while calm < _CALM_LOOKS and time.monotonic() < latest and not self._closing.wait(_LOOK_SECONDS):
+            calm = calm + 1 if self._still() else 0
+
     def _write(self, entry: Shelved, data: State, older: Sequence[Path]) -> None:
         """Writer's thread: make room, write beside, put in place, and remove what it stands for too."""
+        self._wait_until_still()
         began = time.perf_counter()
         head = _head_bytes(entry, self._build, data)
         try:

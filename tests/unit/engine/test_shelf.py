@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from fakes.engines import MIB, make_engine, make_record, say
+from fakes.waiting import until
 from roteiro.engine.backend import MemoryKind
 from roteiro.engine.engine import Engine
 from roteiro.engine.saving import identity_of
@@ -118,6 +119,29 @@ async def test_a_killed_server_leaves_its_preambles(tmp_path: Path) -> None:
     assert end.timings.cache_n == len(PREAMBLE)
     await other.aclose()
     await engine.aclose()
+
+
+def test_a_state_is_written_when_nobody_waits(tmp_path: Path) -> None:
+    busy = True
+    looks: list[bool] = []
+
+    def still() -> bool:
+        looks.append(busy)
+        return not busy
+
+    shelf = Shelf(tmp_path, budget=MIB, build="build", still=still)
+    shelf.keep("model", tokens(0), b"state", "preamble")
+    until(lambda: len(looks) >= 3)
+    assert not list(tmp_path.iterdir())
+    busy = False
+    settle(shelf)
+    assert len(list(tmp_path.iterdir())) == 1
+    # More than one look: between two requests of an agent it is still as well.
+    assert looks.count(False) == 2
+    busy = True
+    shelf.keep("model", tokens(1000), b"state", "turn")
+    shelf.close()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 async def test_a_changed_model_file_finds_nothing(tmp_path: Path) -> None:
