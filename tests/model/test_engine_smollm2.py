@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import random
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -132,6 +133,35 @@ async def test_control_tokens_in_text_stay_text(engine: Engine, record: ModelRec
     tokens = await handle.tokenize(text, parse_special=False)
     assert not set(tokens) & handle.facts.end_tokens
     assert await handle.detokenize(tokens) == text
+
+
+async def test_a_prompt_cut_at_its_control_tokens_has_the_same_tokens(
+    engine: Engine, record: ModelRecord
+) -> None:
+    handle = await engine.vocabulary(record)
+    assert {"<|im_start|>", "<|im_end|>"} <= set(handle.facts.cuts)
+    words = [
+        "hello",
+        " world",
+        "  ",
+        "\n",
+        "\t",
+        "\u00e9",
+        '{"a": 1}',
+        "<",
+        "|",
+        "<|",
+        "im_",
+        "end|>",
+        "'s",
+        "123",
+        "\r\n",
+    ]
+    rng = random.Random(7)
+    for _ in range(300):
+        several = (rng.choice([words, handle.facts.special_texts][rng.random() < 0.3]) for _ in range(20))
+        text = "".join(several)
+        assert await handle.tokenize_parts([(text, True)]) == await handle.tokenize(text, parse_special=True)
 
 
 async def test_leaving_in_prefill_stops_inside_the_batch(engine: Engine, record: ModelRecord) -> None:

@@ -67,7 +67,8 @@ class VocabularyFacts:
 
     `special_texts` has the text of every control and user-defined token: what must not become a token
     where it stands in a user's text. `breakable_texts` are those that llama.cpp would turn into tokens
-    even in plain text (user-defined ones), longest first.
+    even in plain text (user-defined ones), longest first. Before each of `cuts`, control tokens too, a
+    text in which such tokens count may be cut: its tokens are those of the pieces.
     """
 
     n_vocab: int
@@ -82,6 +83,7 @@ class VocabularyFacts:
     end_tokens: frozenset[int] = frozenset()
     special_texts: tuple[str, ...] = ()
     breakable_texts: tuple[str, ...] = ()
+    cuts: tuple[str, ...] = ()
     kind: int = 0
 
 

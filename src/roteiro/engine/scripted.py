@@ -207,6 +207,7 @@ class ScriptedVocabulary(_Counted):
         end_tokens=frozenset({IDS["</s>"], IDS["<|endoftext|>"], END_TOKEN}),
         special_texts=SPECIALS,
         breakable_texts=USER_TOKENS,
+        cuts=("<|im_start|>", "<|im_end|>"),
     )
 
     def __init__(self, backend: ScriptedBackend) -> None:
@@ -304,7 +305,7 @@ class ScriptedContext(_Counted):
         if length < len(self.tokens) and length > 0 and self._facts.memory in _NOT_REWINDABLE:
             return False
         del self.tokens[length:]
-        self._first = self._first if self.tokens else 0
+        self._first *= bool(self.tokens)
         return True
 
     def first_position(self) -> int:
@@ -325,12 +326,11 @@ class ScriptedContext(_Counted):
 
     def restore(self, data: State) -> bool:
         """Take the tokens over, unless the behaviour refuses or there is no room."""
-        tokens, first = json.loads(bytes(data))
-        if self.backend.behaviour.refuse_restore or len(tokens) > self.n_ctx:
+        self.tokens, self._first = json.loads(bytes(data))
+        taken = len(self.tokens) <= self.n_ctx and not self.backend.behaviour.refuse_restore
+        if not taken:
             self.tokens = []
-            return False
-        self.tokens, self._first = tokens, first
-        return True
+        return taken
 
     def embed(self, inputs: Sequence[Sequence[int]]) -> list[FloatArray]:
         """A vector that counts tokens by their id's remainder: equal for equal inputs."""

@@ -7,6 +7,7 @@ last few. It knows no prompt format. Thread: event loop; the work runs as short 
 from __future__ import annotations
 
 import asyncio
+import re
 import sys
 import weakref
 from collections import OrderedDict
@@ -43,6 +44,7 @@ class VocabularyHandle:
         self._vocabulary = vocabulary
         self._thread = thread
         self._kept = KeptParts(_KEPT_BYTES)
+        self._cut = re.compile("|".join(f"(?={re.escape(text)})" for text in self.facts.cuts))
         # The last holder may be anyone, so the native side is freed when nobody is left.
         self._finalizer = weakref.finalize(self, _close_soon, vocabulary, thread)
         self._finalizer.atexit = False
@@ -64,6 +66,7 @@ class VocabularyHandle:
 
     async def tokenize_parts(self, parts: Sequence[Part]) -> tuple[int, ...]:
         """Token ids of (text, parse_special) parts one after the other, in one job at most."""
+        parts = [piece for part in parts for piece in self._pieces(part)]
         known = {part: tokens for part in parts if (tokens := self._kept.get(part)) is not None}
         new = [part for part in dict.fromkeys(parts) if part not in known]
         if new:
@@ -72,6 +75,13 @@ class VocabularyHandle:
                 known[part] = tokens
                 self._kept.add(part, tokens)
         return tuple(chain.from_iterable(known[part] for part in parts))
+
+    def _pieces(self, part: Part) -> list[Part]:
+        """A part cut before its control tokens, so that each message of a prompt is known by itself."""
+        text, special = part
+        if not special or not self.facts.cuts:
+            return [part]
+        return [(piece, True) for piece in self._cut.split(text) if piece]
 
     async def detokenize(self, tokens: Sequence[int], *, special: bool = True) -> str:
         """The text of tokens, invalid bytes as U+FFFD; `special` False leaves control tokens out.

@@ -38,6 +38,28 @@ async def test_what_is_known_is_not_tokenised_again(tmp_path: Path, monkeypatch:
     await engine.aclose()
 
 
+async def test_each_message_of_a_prompt_is_known_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, _ = make_engine()
+    handle = await engine.vocabulary(make_record(tmp_path))
+    said: list[str] = []
+    tokenize = handle._vocabulary.tokenize
+
+    def counted(text: str, **fields: bool) -> tuple[int, ...]:
+        said.append(text)
+        return tokenize(text, **fields)
+
+    monkeypatch.setattr(handle._vocabulary, "tokenize", counted)
+    turns = ["<|im_start|>system\nYou help.<|im_end|>\n", "<|im_start|>user\nHi<|im_end|>\n"]
+    await handle.tokenize_parts([("".join(turns), True)])
+    said.clear()
+    prompt = "".join([turns[0], "<|im_start|>user\nBye<|im_end|>\n", "<|im_start|>assistant\n"])
+    assert await handle.tokenize_parts([(prompt, True)]) == encode(prompt)
+    assert said == ["<|im_start|>user\nBye", "<|im_start|>assistant\n"]
+    await engine.aclose()
+
+
 async def test_parts_come_out_as_if_each_was_tokenised_alone(tmp_path: Path) -> None:
     engine, _ = make_engine()
     handle = await engine.vocabulary(make_record(tmp_path))

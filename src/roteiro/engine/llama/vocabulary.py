@@ -12,6 +12,11 @@ from roteiro.errors import DecodeFailed
 
 _CONTROL = 8
 _USER_DEFINED = 16
+_STRIPS_LEFT = 128
+# The kinds that split a text at its control tokens first and know nothing of what stood before one: SPM, BPE.
+_CUTTABLE_KINDS = (1, 2)
+# Llama 3 reserves 256. A vocabulary with thousands would make a slow pattern.
+_MOST_CUTS = 512
 _PIECE_BYTES = 128
 # User-defined tokens also stand for runs of spaces and the like; only those that look like markup are
 # dangerous in a user's text.
@@ -88,6 +93,7 @@ class LlamaVocabulary:
             end_tokens=frozenset(t for t in candidates if C.llama_vocab_is_eog(vocab, t)),
             special_texts=special,
             breakable_texts=breakable,
+            cuts=self._cuts(marked),
             kind=C.llama_vocab_type(vocab),
         )
 
@@ -103,6 +109,14 @@ class LlamaVocabulary:
             elif _MARKUP.fullmatch(text):
                 special[text] = breakable[text] = None
         return tuple(special), tuple(sorted(breakable, key=lambda text: (-len(text), text)))
+
+    def _cuts(self, marked: list[tuple[int, int]]) -> tuple[str, ...]:
+        """Control tokens that take nothing from the text before them and are no part of another token."""
+        if C.llama_vocab_type(self.native) not in _CUTTABLE_KINDS or len(marked) > _MOST_CUTS:
+            return ()
+        texts = {self._text(token) for token, _ in marked} - {""}
+        wanted = {self._text(token) for token, attr in marked if attr & _CONTROL and not attr & _STRIPS_LEFT}
+        return tuple(sorted(text for text in wanted & texts if not any(_overlaps(o, text) for o in texts)))
 
     def _text(self, token: int | None) -> str:
         return "" if token is None else self.token_bytes(token).decode(errors="replace")
@@ -121,6 +135,14 @@ class OwnedVocabulary(LlamaVocabulary):
         model, self._model = self._model, None
         if model:
             C.llama_model_free(model)
+
+
+def _overlaps(other: str, text: str) -> bool:
+    """Whether one token may begin before the place of another and reach into it."""
+    if other == text:
+        return False
+    reaches = any(other.endswith(text[:length]) for length in range(1, len(text)))
+    return text in other or (reaches and len(other) >= len(text))
 
 
 def _or_none(token: int) -> int | None:
