@@ -44,7 +44,9 @@ class VocabularyHandle:
         self._vocabulary = vocabulary
         self._thread = thread
         self._kept = KeptParts(_KEPT_BYTES)
-        self._cut = re.compile("|".join(f"(?={re.escape(text)})" for text in self.facts.cuts))
+        # Plain alternatives are skipped to by their first characters; looking ahead at each place of a text
+        # for one of 256 takes 300 times as long.
+        self._cut = re.compile("|".join(map(re.escape, self.facts.cuts)))
         # The last holder may be anyone, so the native side is freed when nobody is left.
         self._finalizer = weakref.finalize(self, _close_soon, vocabulary, thread)
         self._finalizer.atexit = False
@@ -81,7 +83,8 @@ class VocabularyHandle:
         text, special = part
         if not special or not self.facts.cuts:
             return [part]
-        return [(piece, True) for piece in self._cut.split(text) if piece]
+        places = [0, *(found.start() for found in self._cut.finditer(text)), len(text)]
+        return [(text[start:end], True) for start, end in pairwise(places) if start < end]
 
     async def detokenize(self, tokens: Sequence[int], *, special: bool = True) -> str:
         """The text of tokens, invalid bytes as U+FFFD; `special` False leaves control tokens out.

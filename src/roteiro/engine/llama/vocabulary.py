@@ -116,7 +116,11 @@ class LlamaVocabulary:
             return ()
         texts = {self._text(token) for token, _ in marked} - {""}
         wanted = {self._text(token) for token, attr in marked if attr & _CONTROL and not attr & _STRIPS_LEFT}
-        return tuple(sorted(text for text in wanted & texts if not any(_overlaps(o, text) for o in texts)))
+        every = "\0".join(texts)
+        # Ends of a token that are not all of it: what begins as one of them might have begun earlier.
+        ends = {text[start:] for text in texts for start in range(1, len(text))}
+        begin = (text for text in wanted & texts if every.count(text) == 1)
+        return tuple(sorted(t for t in begin if not any(t[:n] in ends for n in range(1, len(t)))))
 
     def _text(self, token: int | None) -> str:
         return "" if token is None else self.token_bytes(token).decode(errors="replace")
@@ -135,14 +139,6 @@ class OwnedVocabulary(LlamaVocabulary):
         model, self._model = self._model, None
         if model:
             C.llama_model_free(model)
-
-
-def _overlaps(other: str, text: str) -> bool:
-    """Whether one token may begin before the place of another and reach into it."""
-    if other == text:
-        return False
-    reaches = any(other.endswith(text[:length]) for length in range(1, len(text)))
-    return text in other or (reaches and len(other) >= len(text))
 
 
 def _or_none(token: int) -> int | None:
