@@ -214,9 +214,6 @@ class Context(Protocol):
     def first_position(self) -> int:
         """The smallest position still held; -1 when empty."""
 
-    def last_position(self) -> int:
-        """The largest position held; -1 when empty."""
-
     def save(self, length: int | None = None) -> State:
         """The state, to be restored into any context of the same model.
 

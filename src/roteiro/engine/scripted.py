@@ -314,10 +314,6 @@ class ScriptedContext(_Counted):
             return -1
         return len(self.tokens) - 1 if self._facts.memory in _NOT_REWINDABLE else self._first
 
-    def last_position(self) -> int:
-        """The largest position held."""
-        return len(self.tokens) - 1
-
     def save(self, length: int | None = None) -> bytes:
         """The tokens, as JSON."""
         assert length is None or self._facts.memory == "attention", "this memory is saved whole"

@@ -14,9 +14,9 @@ from roteiro.engine.backend import Context, ModelFacts
 
 # Copying a state costs about 20 ms for 1,000 tokens; fewer than this many are evaluated as quickly.
 FORK_FLOOR_TOKENS = 16
-# A saved state is brought in whole: of one with more than this many times the tokens that are kept, it is not
+# A state is brought in whole: of one with more than this many times the tokens that are kept, it is not
 # worth the window that it needs.
-_MOST_PARTS = 4
+MOST_PARTS = 4
 # Tokens that are compared first; then twice as many each time.
 _FIRST_STEP = 64
 
@@ -101,7 +101,7 @@ def kept_prefix(held: Sequence[int], prompt: Sequence[int], *, longest_cut: int)
     """
     keep = min(common_prefix(held, prompt), len(prompt) - 1)
     whole = keep == len(held)
-    return keep if whole or len(held) <= min(longest_cut, _MOST_PARTS * keep) else 0
+    return keep if whole or len(held) <= min(longest_cut, MOST_PARTS * keep) else 0
 
 
 def usable_prefix(session: Session, prompt: Sequence[int], facts: ModelFacts) -> int:

@@ -19,7 +19,7 @@ from roteiro.engine.pool import Pool, Resident
 from roteiro.engine.request import FinishKind, GenerationFinished, GenerationRequest
 from roteiro.engine.sampling import resolve
 from roteiro.engine.saving import identity_of, places_to_save, save_on_the_way, save_session
-from roteiro.engine.session import Choice, Session, choose_session
+from roteiro.engine.session import MOST_PARTS, Choice, Session, choose_session
 from roteiro.engine.sizing import CONTEXT_MULTIPLE, WindowPlan, grown_size, kv_bytes_per_token
 from roteiro.engine.snapshots import Found, SnapshotStore
 from roteiro.engine.steering import Cancelled, Steering
@@ -189,7 +189,7 @@ class Turn:
         assert source.context is not None
         in_parts = resident.model.facts.in_parts
         held = keep if in_parts else len(source.tokens)
-        if held > max(self.plan.start, 4 * keep):
+        if held > max(self.plan.start, MOST_PARTS * keep):
             # The copy carries all of the source before it is cut: not worth a window that large.
             self._continue(resident, session, 0)
             self.note = f"shares {keep} tokens with a session too long to copy"

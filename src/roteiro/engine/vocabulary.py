@@ -27,6 +27,8 @@ Part = tuple[str, bool]
 
 # What the kept tokens of a vocabulary may take: the messages of a few long conversations.
 _KEPT_BYTES = 16 * 2**20
+# A longer text is not looked through on the event loop; whole bodies of 32 MB may be one.
+_LONGEST_CUT = 1_000_000
 # A token in a tuple, and a part besides its text and tokens: objects and their places in the table.
 _TOKEN_BYTES, _PART_BYTES = 40, 400
 
@@ -81,7 +83,7 @@ class VocabularyHandle:
     def _pieces(self, part: Part) -> list[Part]:
         """A part cut before its control tokens, so that each message of a prompt is known by itself."""
         text, special = part
-        if not special or not self.facts.cuts:
+        if not special or not self.facts.cuts or len(text) > _LONGEST_CUT:
             return [part]
         places = [0, *(found.start() for found in self._cut.finditer(text)), len(text)]
         return [(text[start:end], True) for start, end in pairwise(places) if start < end]

@@ -10,14 +10,13 @@ import pytest
 
 from fakes.engines import make_engine, make_record
 from roteiro.engine.scripted import encode
-from roteiro.engine.vocabulary import KeptParts
+from roteiro.engine.vocabulary import KeptParts, VocabularyHandle
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_is_known_is_not_tokenised_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, _ = make_engine()
-    handle = await engine.vocabulary(make_record(tmp_path))
+def tokenised(handle: VocabularyHandle, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that are handed to the library from now on."""
     said: list[str] = []
     tokenize = handle._vocabulary.tokenize
 
@@ -26,6 +25,13 @@ async def test_what_is_known_is_not_tokenised_again(tmp_path: Path, monkeypatch:
         return tokenize(text, **fields)
 
     monkeypatch.setattr(handle._vocabulary, "tokenize", counted)
+    return said
+
+
+async def test_what_is_known_is_not_tokenised_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, _ = make_engine()
+    handle = await engine.vocabulary(make_record(tmp_path))
+    said = tokenised(handle, monkeypatch)
     first = [("<s>", True), ("system", False), ("<s>", True), ("<s>", False)]
     whole = tuple(token for text, _ in first[:3] for token in encode(text))
     assert (await handle.tokenize_parts(first))[: len(whole)] == whole
@@ -43,14 +49,7 @@ async def test_each_message_of_a_prompt_is_known_by_itself(
 ) -> None:
     engine, _ = make_engine()
     handle = await engine.vocabulary(make_record(tmp_path))
-    said: list[str] = []
-    tokenize = handle._vocabulary.tokenize
-
-    def counted(text: str, **fields: bool) -> tuple[int, ...]:
-        said.append(text)
-        return tokenize(text, **fields)
-
-    monkeypatch.setattr(handle._vocabulary, "tokenize", counted)
+    said = tokenised(handle, monkeypatch)
     turns = ["<|im_start|>system\nYou help.<|im_end|>\n", "<|im_start|>user\nHi<|im_end|>\n"]
     await handle.tokenize_parts([("".join(turns), True)])
     said.clear()

@@ -90,10 +90,6 @@ class LlamaContext:
         """The smallest position held."""
         return int(C.llama_memory_seq_pos_min(self._memory, _SEQUENCE)) if self._memory else -1
 
-    def last_position(self) -> int:
-        """The largest position held."""
-        return int(C.llama_memory_seq_pos_max(self._memory, _SEQUENCE)) if self._memory else -1
-
     def save(self, length: int | None = None) -> bytearray:
         """A copy of the state, or of its first `length` positions."""
         if length is None:
